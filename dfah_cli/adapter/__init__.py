@@ -1,0 +1,1 @@
+"""The user's agent and tools, held to their contract."""

@@ -1,0 +1,1 @@
+"""Hydra composes; we freeze."""

@@ -1,0 +1,1 @@
+"""May we believe what is on disk? Pure."""

@@ -1,0 +1,1 @@
+"""Episodes: intent, call, judge, commit."""

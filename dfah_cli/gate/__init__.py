@@ -1,0 +1,1 @@
+"""A policy applied to a report: yes, no, or not enough, with reasons."""

@@ -1,0 +1,1 @@
+"""Strict YAML and JSON, schemas, and where packaged data lies."""

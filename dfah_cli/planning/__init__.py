@@ -1,0 +1,1 @@
+"""What will be run, and in which order. Pure."""

@@ -1,0 +1,1 @@
+"""Frozen facts. No I/O, no clock, no randomness."""

@@ -1,0 +1,1 @@
+"""Views as text, one file per format; no metric arithmetic."""

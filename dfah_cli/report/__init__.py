@@ -1,0 +1,1 @@
+"""The statement about a verified run."""

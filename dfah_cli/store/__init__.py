@@ -1,0 +1,1 @@
+"""The append-only evidence log and its one writer."""
