@@ -1,0 +1,84 @@
+"""Records to plain JSON values and back; the one converter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from enum import Enum
+from typing import Any, TypeVar
+
+import attrs
+from cattrs import Converter
+from cattrs.errors import BaseValidationError, ForbiddenExtraKeysError
+from cattrs.gen import make_dict_structure_fn
+
+from dfah_cli.canonical import JSONValue
+from dfah_cli.errors import ValidationError
+
+R = TypeVar("R")
+
+
+def plain(record: Any) -> JSONValue:
+    """A record as a JSON value: all fields, nulls and defaults included, tuples as lists, enums as values."""
+    if attrs.has(type(record)):
+        return {a.name: plain(getattr(record, a.name)) for a in attrs.fields(type(record)) if a.init}
+    if isinstance(record, Enum):
+        return record.value
+    if isinstance(record, datetime):
+        return record.isoformat()
+    if isinstance(record, list | tuple):
+        return [plain(item) for item in record]
+    if isinstance(record, Mapping):
+        return {key: plain(item) for key, item in record.items()}
+    return record
+
+
+def _converter() -> Converter:
+    converter = Converter(forbid_extra_keys=True, detailed_validation=False)
+    # The constructors validate; the converter must not coerce before them.
+    for kind in (str, int, float, bool):
+        converter.register_structure_hook(kind, lambda value, _: value)
+    converter.register_structure_hook(datetime, lambda value, _: _moment(value))
+    converter.register_structure_hook_func(
+        lambda kind: isinstance(kind, type) and issubclass(kind, Enum), lambda value, _: value
+    )
+    converter.register_structure_hook_factory(
+        attrs.has, lambda kind: _structure(kind, converter)
+    )
+    return converter
+
+
+def _structure(kind: Any, converter: Converter) -> Any:
+    attrs.resolve_types(kind, include_extras=True)
+    return make_dict_structure_fn(kind, converter, _cattrs_forbid_extra_keys=True, _cattrs_detailed_validation=False)
+
+
+def _moment(value: Any) -> Any:
+    try:
+        return datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        raise ValidationError("found no ISO 8601 time; expected one such as 2026-01-31T09:00:00+00:00") from None
+
+
+_CONVERTER = _converter()
+
+
+def record(kind: type[R], value: JSONValue) -> R:
+    """A record of `kind` from its plain form; unknown and missing keys are refused.
+
+    Raises: ValidationError naming the record and the key.
+    """
+    if not isinstance(value, Mapping):
+        raise ValidationError(f"{kind.__name__}: found {type(value).__name__}; expected an object")
+    try:
+        return _CONVERTER.structure(value, kind)
+    except ValidationError:
+        raise
+    except ForbiddenExtraKeysError as problem:
+        raise ValidationError(f"{kind.__name__}: unknown keys {sorted(map(str, problem.extra_fields))}") from None
+    except KeyError as problem:
+        raise ValidationError(f"{kind.__name__}: missing key {problem.args[0]!r}") from None
+    except (BaseValidationError, TypeError, ValueError, AttributeError) as problem:
+        raise ValidationError(f"{kind.__name__}: a value has the wrong shape ({type(problem).__name__})") from None
+
+

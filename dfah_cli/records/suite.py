@@ -1,0 +1,133 @@
+"""A versioned set of cases, labels and tools."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from attrs import Attribute, define, field
+
+from dfah_cli.canonical import digest
+from dfah_cli.errors import ValidationError
+from dfah_cli.records import fields
+from dfah_cli.records.case import Case
+from dfah_cli.records.codec import plain
+from dfah_cli.records.tool_spec import ToolSpec
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LABEL = re.compile(r"[a-z][a-z0-9_]*")
+REQUIRED_CHANNELS = ("decision", "trajectory")
+
+
+def normal_label(label: str) -> str:
+    """A label as it is compared: stripped and lower-cased."""
+    return label.strip().lower()
+
+
+def tool_schema_hash(tools: Iterable[ToolSpec]) -> str:
+    """Digest of the tool contracts in name order; no tools give the digest of an empty list."""
+    return digest([plain(tool) for tool in sorted(tools, key=lambda tool: tool.name)])
+
+
+def _labels(instance: Suite, attribute: Attribute[Any], value: tuple[Any, ...]) -> None:
+    fields.tuple_of(fields.prose, 2)(instance, attribute, value)
+    fields.no_credentials(instance, attribute, list(value))
+    for label in value:
+        if not LABEL.fullmatch(normal_label(label)):
+            raise fields.refuse(instance, attribute, "a label of another form", "letters, digits and _, a letter first")
+    _unique(instance, attribute, (normal_label(label) for label in value), "labels")
+
+
+def _unique(instance: Any, attribute: Attribute[Any], keys: Iterable[str], what: str) -> None:
+    normal = Counter(unicodedata.normalize("NFC", key) for key in keys)
+    repeated = [key for key, times in normal.items() if times > 1]
+    if repeated:
+        # An id may be private where it has no pseudonym, so the message counts instead of quoting.
+        raise fields.refuse(instance, attribute, f"{len(repeated)} {what} that stand more than once", f"unique {what}")
+
+
+def _cases(instance: Suite, attribute: Attribute[Any], value: tuple[Case, ...]) -> None:
+    fields.tuple_of(fields.instance_of(Case), 1)(instance, attribute, value)
+    _unique(instance, attribute, (case.effective_case_id for case in value), "case ids")
+
+
+def _tools(instance: Suite, attribute: Attribute[Any], value: tuple[ToolSpec, ...]) -> None:
+    fields.tuple_of(fields.instance_of(ToolSpec))(instance, attribute, value)
+    _unique(instance, attribute, (tool.name for tool in value), "tool names")
+
+
+def _channels(instance: Suite, attribute: Attribute[Any], value: Any) -> None:
+    if type(value) is not tuple or sorted(map(str, value)) != sorted(REQUIRED_CHANNELS):
+        raise fields.refuse(instance, attribute, fields.kind_of(value), "exactly decision and trajectory")
+
+
+@define(kw_only=True, frozen=True, slots=False)
+class Suite:
+    """Versioned cases, labels and tools; its two hashes are part of every manifest.
+
+    decisions: labels as spelled; compared stripped and lower-cased. At least 2.
+    description: for people; takes no part in any hash.
+    """
+
+    suite_id: str = field(validator=fields.public_name)
+    suite_version: str = field(validator=fields.semver)
+    decisions: tuple[str, ...] = field(converter=fields.to_tuple, validator=_labels)
+    cases: tuple[Case, ...] = field(converter=fields.to_tuple, validator=_cases)
+    tools: tuple[ToolSpec, ...] = field(default=(), converter=fields.to_tuple, validator=_tools)
+    required_channels: tuple[str, ...] = field(
+        default=REQUIRED_CHANNELS, converter=fields.to_tuple, validator=_channels
+    )
+    description: str = field(default="", validator=fields.prose)
+    schema_version: str = field(default=fields.SCHEMA_VERSION, validator=fields.schema_version)
+
+    def __attrs_post_init__(self) -> None:
+        # Both hashes are taken now: later changes to an input dict cannot move the identity of a suite.
+        _ = self.fixture_hash, self.tool_schema_hash
+
+    @cached_property
+    def fixture_hash(self) -> str:
+        """Digest of id, version, labels, cases and channels; not of the description or the tools."""
+        return digest(
+            {
+                "suite_id": self.suite_id,
+                "suite_version": self.suite_version,
+                "decisions": list(self.decisions),
+                "cases": [plain(case) for case in self.cases],
+                "required_channels": list(self.required_channels),
+            }
+        )
+
+    @cached_property
+    def tool_schema_hash(self) -> str:
+        """Digest of the tool contracts in name order."""
+        return tool_schema_hash(self.tools)
+
+    @property
+    def ontology(self) -> tuple[str, ...]:
+        """The labels in their normal form, in suite order."""
+        return tuple(normal_label(label) for label in self.decisions)
+
+    @classmethod
+    def load(cls, source: Suite | str | Path) -> Suite:
+        """A suite from itself, a file (YAML or JSON), or the name of a packaged or project suite.
+
+        Raises: ConfigurationError naming file, line and column.
+        """
+        from dfah_cli.loading.suites import load_suite
+
+        return load_suite(source)
+
+
+def check_size(suite: Suite, nodes: int, limit: int) -> None:
+    """Nothing, when the suite is small enough to be handled.
+
+    Raises: ValidationError with both numbers.
+    """
+    if nodes > limit:
+        raise ValidationError(f"Suite.cases: found {nodes} JSON values; expected at most {limit}")

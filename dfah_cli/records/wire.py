@@ -1,0 +1,100 @@
+"""What the adapter says it really sent, without the content."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import field, frozen
+
+from dfah_cli.canonical import canonical_bytes, copy_json, digest
+from dfah_cli.errors import ValidationError
+from dfah_cli.records import fields
+
+
+def same_value(one: Any, other: Any) -> bool:
+    """JSON equality in which 1 equals 1.0, and true equals only true."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return type(one) is type(other) and bool(one == other)
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(same_value(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(same_value, one, other))
+    return bool(one == other)
+
+
+@frozen(kw_only=True)
+class WireRequest:
+    """The echo of one provider request: routing, attested parameters and the digest of the payload."""
+
+    provider: str = field(validator=fields.public_name)
+    model: str = field(validator=fields.public_name)
+    endpoint: str | None = field(default=None, validator=fields.optional(fields.public_name))
+    parameters: dict[str, Any] = field(
+        factory=dict, converter=fields.json_map("WireRequest.parameters"), validator=fields.no_credentials
+    )
+    parameters_attested: bool = field(default=False, validator=fields.flag)
+    payload_hash: str = field(validator=fields.digest64)
+    adapter: str = field(validator=fields.public_name)
+    adapter_version: str | None = field(default=None, validator=fields.optional(fields.public_name))
+    schema_version: str = field(default=fields.SCHEMA_VERSION, validator=fields.schema_version)
+
+    @classmethod
+    def from_payload(
+        cls,
+        *,
+        provider: str,
+        model: str,
+        payload: Mapping[str, Any],
+        parameters: Mapping[str, Any],
+        parameter_paths: Mapping[str, Sequence[str | int] | str] | None = None,
+        adapter: str,
+        endpoint: str | None = None,
+        adapter_version: str | None = None,
+    ) -> WireRequest:
+        """The echo of a payload, after checking that every declared parameter is really in it.
+
+        parameter_paths: where a parameter lies in the payload (keys and indices, or one key) when it is not at the top.
+        Raises: ValidationError (a ValueError) naming the parameter, never its value.
+        """
+        if not isinstance(payload, Mapping):
+            raise ValidationError(f"payload: found {fields.kind_of(payload)}; expected an object")
+        declared = copy_json(dict(parameters), "parameters")
+        sent = copy_json(dict(payload), "payload")
+        paths = dict(parameter_paths or {})
+        for undeclared in sorted(paths.keys() - declared.keys()):
+            raise ValidationError(f"parameter_paths: {undeclared!r} is not among the declared parameters")
+        for parameter, value in declared.items():
+            place = paths.get(parameter, parameter)
+            found = _at(sent, (place,) if isinstance(place, str) else tuple(place), parameter)
+            if not same_value(found, value):
+                raise ValidationError(f"parameter {parameter!r}: the payload sends another value than declared")
+        return cls(
+            provider=provider,
+            model=model,
+            endpoint=endpoint,
+            parameters=declared,
+            parameters_attested=True,
+            payload_hash=digest(sent),
+            adapter=adapter,
+            adapter_version=adapter_version,
+        )
+
+
+def _at(payload: Any, path: tuple[str | int, ...], parameter: str) -> Any:
+    for part in path:
+        try:
+            payload = payload[part]
+        except (KeyError, IndexError, TypeError):
+            raise ValidationError(f"parameter {parameter!r}: declared, but not in the payload") from None
+    return payload
+
+
+def parameters_digest(parameters: Mapping[str, Any]) -> str:
+    """Digest of a parameter map; stands for the map in episode records."""
+    return digest(dict(parameters))
+
+
+def same_parameters(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two parameter maps are equal as JSON; identical encodings are the fast path."""
+    return canonical_bytes(dict(one)) == canonical_bytes(dict(other)) or same_value(one, other)
