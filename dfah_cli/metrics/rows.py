@@ -1,0 +1,172 @@
+"""What one case and one task measure, made from the columns when it is looked at. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Generic, TypeVar, overload
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from dfah_cli.metrics.agreement import IntArray
+from dfah_cli.metrics.columns import DECISION, KINDS, CaseColumns, Known
+from dfah_cli.metrics.table import GroupKey
+from dfah_cli.metrics.weighting import Weighting
+from dfah_cli.records.enums import REFINEMENT, PathMode, PathVariationKind
+
+Row = TypeVar("Row", covariant=True)
+
+
+@frozen(kw_only=True)
+class CaseMeasurement:
+    """One replay group. Shares are exact; None when the group is not eligible or the channel was not
+    captured.
+
+    replays: episodes present. *_denominator: replays with that channel. gap = dar − tar[seq].
+    """
+
+    task: str
+    case_id: str
+    replays: int
+    eligible: bool
+    reasons: tuple[str, ...]
+    decision_denominator: int
+    trajectory_denominator: int
+    dar: Fraction | None
+    tar: Mapping[PathMode, Fraction | None]
+    gap: Fraction | None
+    pairwise_decision: Fraction | None
+    pairwise_path: Mapping[PathMode, Fraction | None]
+    unanimous_with_path_change: bool | None
+    unanimous_with_sequence_change: bool | None
+    path_variation_kind: PathVariationKind | None
+
+
+@frozen(kw_only=True)
+class TaskMeasurement:
+    """One represented task: plain means over its eligible cases; flagged groups among them."""
+
+    task: str
+    cases: int
+    dar: Fraction
+    tar: Mapping[PathMode, Fraction | None]
+    gap: Fraction
+    flagged: int | None
+    sequence_flagged: int
+
+    @property
+    def unanimous_with_path_change_rate(self) -> Fraction | None:
+        return None if self.flagged is None else Fraction(self.flagged, self.cases)
+
+
+class Rows(Sequence[Row], Generic[Row]):
+    """Rows made when they are looked at, so that a million cases cost nothing until then."""
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Row]: ...
+    def __getitem__(self, index: int | slice) -> Row | Sequence[Row]:
+        if isinstance(index, slice):
+            return [self._row(position) for position in range(*index.indices(len(self)))]
+        position = index + len(self) if index < 0 else index
+        if not 0 <= position < len(self):
+            raise IndexError(index)
+        return self._row(position)
+
+    def __iter__(self) -> Iterator[Row]:
+        return (self._row(position) for position in range(len(self)))
+
+    def _row(self, position: int) -> Row:
+        raise NotImplementedError
+
+
+class CaseRows(Rows[CaseMeasurement]):
+    """The cases at `groups` of a table, in that order."""
+
+    def __init__(self, keys: tuple[GroupKey, ...], columns: CaseColumns, groups: IntArray) -> None:
+        self._keys, self._columns, self._groups = keys, columns, groups
+
+    def __len__(self) -> int:
+        return int(self._groups.size)
+
+    def _row(self, position: int) -> CaseMeasurement:
+        columns, group = self._columns, int(self._groups[position])
+        key, replays, eligible = self._keys[group], int(columns.replays[group]), bool(columns.eligible[group])
+        shares = _shares(columns, columns.modal, group, replays)
+        pairwise = _shares(columns, columns.pairs, group, replays * (replays - 1))
+        dar, seq = shares[DECISION], shares[PathMode.SEQ]
+        kind = int(columns.kind[group])
+        return CaseMeasurement(
+            task=key.task,
+            case_id=key.case_id,
+            replays=replays,
+            eligible=eligible,
+            reasons=columns.eligibility.reasons(group),
+            decision_denominator=int(columns.total[DECISION][group]),
+            trajectory_denominator=int(columns.total[PathMode.SET][group]),
+            dar=dar,
+            tar={mode: shares[mode] for mode in REFINEMENT},
+            gap=None if dar is None or seq is None else dar - seq,
+            pairwise_decision=pairwise[DECISION],
+            pairwise_path={mode: pairwise[mode] for mode in REFINEMENT},
+            unanimous_with_path_change=_known(columns.flag[group]) if eligible else None,
+            unanimous_with_sequence_change=_known(columns.sequence_flag[group]) if eligible else None,
+            path_variation_kind=KINDS[kind] if eligible and kind >= 0 else None,
+        )
+
+
+class TaskRows(Rows[TaskMeasurement]):
+    """The represented tasks, sorted by name."""
+
+    def __init__(self, names: tuple[str, ...], columns: CaseColumns, weights: Weighting) -> None:
+        self._names, self._columns, self._weights = names, columns, weights
+
+    def __len__(self) -> int:
+        return int(self._weights.tasks.size)
+
+    def _row(self, position: int) -> TaskMeasurement:
+        columns, weights = self._columns, self._weights
+        start, size = int(weights.start[position]), int(weights.size[position])
+        rows = weights.rows[start : start + size]
+        dar = weights.task_mean(position, columns.modal[DECISION], columns.replays)
+        tar = {
+            mode: weights.task_mean(position, columns.modal[mode], columns.replays)
+            if columns.available[mode][rows].all()
+            else None
+            for mode in REFINEMENT
+        }
+        seq = tar[PathMode.SEQ]
+        assert seq is not None  # an eligible group has an observed trajectory in every replay
+        return TaskMeasurement(
+            task=self._names[int(weights.tasks[position])],
+            cases=size,
+            dar=dar,
+            tar=tar,
+            gap=dar - seq,
+            flagged=count_flagged(columns.flag[rows]),
+            sequence_flagged=int((columns.sequence_flag[rows] == Known.YES).sum()),
+        )
+
+
+def count_flagged(flags: NDArray[np.int8]) -> int | None:
+    """Number of `Known.YES`; None when one of them is unknown."""
+    return None if (flags == Known.UNKNOWN).any() else int((flags == Known.YES).sum())
+
+
+def _shares(
+    columns: CaseColumns, counts: Mapping[str, IntArray], group: int, denominator: int
+) -> dict[str, Fraction | None]:
+    usable = bool(columns.eligible[group])
+    return {
+        channel: Fraction(int(values[group]), denominator)
+        if usable and columns.available[channel][group]
+        else None
+        for channel, values in counts.items()
+    }
+
+
+def _known(value: int) -> bool | None:
+    return None if value == Known.UNKNOWN else value == Known.YES
