@@ -9,10 +9,11 @@ from attrs import field, frozen
 
 from dfah_cli.records import fields
 from dfah_cli.records.enums import DispatchState, EpisodeStatus
+from dfah_cli.records.money import usd
 from dfah_cli.records.trajectory import Trajectory
 from dfah_cli.records.wire import WireRequest
 
-NUSD = 1_000_000_000  # nano-dollars in a dollar
+
 
 
 @frozen(kw_only=True)
@@ -146,7 +147,7 @@ class Episode:
     @property
     def cost_usd(self) -> float:
         """Cost in dollars."""
-        return self.cost_nusd / NUSD
+        return usd(self.cost_nusd)
 
     @property
     def latency_ms(self) -> float:
