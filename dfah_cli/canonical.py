@@ -26,9 +26,9 @@ def canonical_bytes(value: JSONValue) -> bytes:
 
     Raises: ValidationError for anything that is not JSON (a non-string key, NaN, a lone surrogate, depth > 100).
     """
-    # Whole check first: json.dumps coerces keys such as 1 or True, and fails with four different exceptions.
-    check_json(value)
-    return _encode(value)
+    # Copied first: json.dumps coerces keys such as 1 or True, fails with four different exceptions, and does not
+    # know mappings that are no dict.
+    return _encode(copy_json(value))
 
 
 def _encode(value: JSONValue) -> bytes:

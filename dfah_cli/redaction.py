@@ -27,7 +27,9 @@ CREDENTIAL_SHAPES = {
     "bearer header": r"(?i)\bbearer\s{1,4}[A-Za-z0-9._~+/-]{16,}=*",
     "password in a URL": r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{1,200}:[^\s/@]{1,200}@",
 }
-_ANY = re.compile("|".join(f"(?P<s{i}>{p.removeprefix('(?i)')})" for i, p in enumerate(CREDENTIAL_SHAPES.values())), re.I)
+_ANY = re.compile(
+    "|".join(f"(?P<s{i}>{p.removeprefix('(?i)')})" for i, p in enumerate(CREDENTIAL_SHAPES.values())), re.I
+)
 _CASE_SENSITIVE = {name: re.compile(pattern) for name, pattern in CREDENTIAL_SHAPES.items()}
 REDACTED = "[redacted]"
 

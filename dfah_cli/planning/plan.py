@@ -10,12 +10,12 @@ from attrs import field, frozen
 
 from dfah_cli.canonical import digest
 from dfah_cli.errors import ConfigurationError, ValidationError
-from dfah_cli.planning.schedule import make_schedule, schedule_sha256
+from dfah_cli.planning.schedule import Schedule
 from dfah_cli.planning.selection import sample, select
 from dfah_cli.records import fields
 from dfah_cli.records.case import Case
 from dfah_cli.records.manifest import Manifest
-from dfah_cli.records.run_plan import RunPlan, Slot
+from dfah_cli.records.run_plan import RunPlan
 from dfah_cli.records.suite import Suite
 
 MAX_EPISODES = 100_000_000
@@ -30,9 +30,7 @@ class Design:
 
     replays: int = field(default=3, validator=fields.integer(2, 1_000_000))
     seed: int = field(default=42, validator=fields.integer(-(2**63), 2**64 - 1))
-    sample_rate: float = field(
-        default=1.0, converter=fields.to_float, validator=fields.real(0.0, 1.0, above=True)
-    )
+    sample_rate: float = field(default=1.0, converter=fields.to_float, validator=fields.real(0.0, 1.0, above=True))
     episode_timeout_s: float | None = field(
         default=None, converter=fields.to_float, validator=fields.optional(fields.real(0.0, 1e7, above=True))
     )
@@ -60,7 +58,7 @@ class PlannedRun:
     """A run plan, its slots in dispatch order, and the selected cases by pseudonym."""
 
     plan: RunPlan
-    schedule: list[Slot]
+    schedule: Schedule
     cases: dict[str, Case]
 
 
@@ -75,7 +73,7 @@ def make_plan(suite: Suite, manifest: Manifest, design: Design) -> PlannedRun:
     _check_size(chosen, design.replays)
     cases = {case.effective_case_id: case for case in chosen}
     case_tasks = {case_id: case.task for case_id, case in cases.items()}
-    schedule = make_schedule(case_tasks, design.replays, design.seed)
+    schedule = Schedule(case_tasks, design.replays, design.seed)
     plan = RunPlan(
         manifest_hash=manifest.hash,
         suite_id=suite.suite_id,
@@ -87,7 +85,7 @@ def make_plan(suite: Suite, manifest: Manifest, design: Design) -> PlannedRun:
         sample_rate=design.sample_rate,
         episode_timeout_s=design.episode_timeout_s,
         case_tasks=case_tasks,
-        schedule_sha256=schedule_sha256(schedule),
+        schedule_sha256=schedule.sha256(),
         suite_cases_total=len(suite.cases),
         episodes_planned=len(schedule),
     )
@@ -130,4 +128,3 @@ def differing_fields(one: RunPlan, other: RunPlan) -> list[str]:
     names = ("suite_id", "suite_version", "fixture_hash", "tool_schema_hash", "manifest_hash", "replays", "seed",
              "sample_rate", "episode_timeout_s", "case_tasks", "schedule_sha256", "suite_cases_total")  # fmt: skip
     return [name for name in names if getattr(one, name) != getattr(other, name)]
-

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Iterator, Mapping
 from random import Random
 
 from dfah_cli.records.run_plan import Slot
@@ -13,28 +14,43 @@ from dfah_cli.records.run_plan import Slot
 _CHUNK = 4096
 
 
-def make_schedule(case_tasks: Mapping[str, str], replays: int, seed: int) -> list[Slot]:
-    """All slots, sorted by pseudonym and replay index, then shuffled by the seed."""
-    slots = [Slot(case_id, case_tasks[case_id], index) for case_id in sorted(case_tasks) for index in range(replays)]
-    Random(seed).shuffle(slots)
-    return slots
+class Schedule:
+    """All slots in dispatch order: cases sorted by pseudonym, replay indices within, then shuffled by the seed.
 
+    Compact (4 bytes a slot). A slot's *ordinal* is its place in the schedule; its *rank* is its place before the
+    shuffle, `case index * replays + replay index`.
+    """
 
-def schedule_sha256(slots: Sequence[Slot]) -> str:
-    """Digest of the canonical list of slots."""
-    hasher = hashlib.sha256(b"[")
-    encoded: dict[str, str] = {}
-    for start in range(0, len(slots), _CHUNK):
-        chunk = ",".join(_slot_text(slot, encoded) for slot in slots[start : start + _CHUNK])
-        hasher.update(("," if start else "").encode() + chunk.encode())
-    hasher.update(b"]")
-    return hasher.hexdigest()
+    def __init__(self, case_tasks: Mapping[str, str], replays: int, seed: int) -> None:
+        self.case_ids = tuple(sorted(case_tasks))
+        self.tasks = tuple(case_tasks[case_id] for case_id in self.case_ids)
+        self.replays = replays
+        # The same permutation that a shuffle of the list of slots itself gives.
+        ranks = list(range(len(self.case_ids) * replays))
+        Random(seed).shuffle(ranks)
+        self.ranks = array("I", ranks)
 
+    def __len__(self) -> int:
+        return len(self.ranks)
 
-def _slot_text(slot: Slot, encoded: dict[str, str]) -> str:
-    case_id = encoded.get(slot.case_id) or encoded.setdefault(slot.case_id, _quoted(slot.case_id))
-    task = encoded.get(slot.task) or encoded.setdefault(slot.task, _quoted(slot.task))
-    return f'{{"case_id":{case_id},"replay_index":{slot.replay_index},"task":{task}}}'
+    def __getitem__(self, ordinal: int) -> Slot:
+        case_index, replay_index = divmod(self.ranks[ordinal], self.replays)
+        return Slot(self.case_ids[case_index], self.tasks[case_index], replay_index)
+
+    def __iter__(self) -> Iterator[Slot]:
+        return (self[ordinal] for ordinal in range(len(self)))
+
+    def sha256(self) -> str:
+        """Digest of the canonical list of slots in dispatch order."""
+        heads = [f'{{"case_id":{_quoted(case_id)},"replay_index":' for case_id in self.case_ids]
+        tails = [f',"task":{_quoted(task)}}}' for task in self.tasks]
+        hasher = hashlib.sha256(b"[")
+        for start in range(0, len(self.ranks), _CHUNK):
+            places = (divmod(rank, self.replays) for rank in self.ranks[start : start + _CHUNK])
+            chunk = ",".join(f"{heads[case]}{replay}{tails[case]}" for case, replay in places)
+            hasher.update(("," if start else "").encode() + chunk.encode())
+        hasher.update(b"]")
+        return hasher.hexdigest()
 
 
 def _quoted(text: str) -> str:

@@ -42,9 +42,7 @@ def _converter() -> Converter:
     converter.register_structure_hook_func(
         lambda kind: isinstance(kind, type) and issubclass(kind, Enum), lambda value, _: value
     )
-    converter.register_structure_hook_factory(
-        attrs.has, lambda kind: _structure(kind, converter)
-    )
+    converter.register_structure_hook_factory(attrs.has, lambda kind: _structure(kind, converter))
     return converter
 
 
@@ -80,5 +78,3 @@ def record(kind: type[R], value: JSONValue) -> R:
         raise ValidationError(f"{kind.__name__}: missing key {problem.args[0]!r}") from None
     except (BaseValidationError, TypeError, ValueError, AttributeError) as problem:
         raise ValidationError(f"{kind.__name__}: a value has the wrong shape ({type(problem).__name__})") from None
-
-

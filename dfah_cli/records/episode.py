@@ -14,8 +14,6 @@ from dfah_cli.records.trajectory import Trajectory
 from dfah_cli.records.wire import WireRequest
 
 
-
-
 @frozen(kw_only=True)
 class Usage:
     """Token counts of one episode; each an integer of at least 0."""
@@ -25,7 +23,9 @@ class Usage:
     cached_input_tokens: int = field(default=0, validator=fields.count)
     reasoning_tokens: int = field(default=0, validator=fields.count)
     provider_usage: dict[str, Any] = field(
-        factory=dict, converter=fields.json_map("Usage.provider_usage"), validator=fields.no_credentials
+        factory=dict,
+        converter=lambda value: fields.json_map(value, "Usage.provider_usage"),
+        validator=fields.no_credentials,
     )
     schema_version: str = field(default=fields.SCHEMA_VERSION, validator=fields.schema_version)
 
@@ -100,7 +100,7 @@ class EpisodeError:
     retryable: bool = field(default=False, validator=fields.flag)
     dispatch_state: DispatchState = field(
         default=DispatchState.COMPLETE,
-        converter=fields.to_enum(DispatchState),
+        converter=lambda value: fields.to_enum(value, DispatchState),
         validator=fields.instance_of(DispatchState),
     )
     schema_version: str = field(default=fields.SCHEMA_VERSION, validator=fields.schema_version)

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any
 
 from attrs import Attribute
 
@@ -31,7 +31,6 @@ MAX_TEXT = 4096
 MAX_COUNT = 2**53 - 1
 
 Validator = Callable[[Any, "Attribute[Any]", Any], None]
-E = TypeVar("E", bound=StrEnum)
 
 
 def refuse(instance: Any, attribute: Attribute[Any], found: str, expected: str) -> ValidationError:
@@ -203,32 +202,24 @@ def to_float(value: Any) -> Any:
     return value
 
 
-def to_enum(kind: type[E]) -> Callable[[Any], Any]:
+def to_enum(value: Any, kind: type[StrEnum]) -> Any:
     """The enum member for its string value; everything else unchanged, for the validator to refuse."""
-
-    members = {member.value: member for member in kind}
-
-    def convert(value: Any) -> Any:
-        return members.get(value, value) if type(value) is str else value
-
-    return convert
-
-
-def json_value(where: str) -> Callable[[Any], JSONValue]:
-    """A converter that deep-copies strict JSON; `where` is the field's name in errors."""
-
-    def convert(value: Any) -> JSONValue:
-        return copy_json(value, where)
-
-    return convert
+    if type(value) is str:
+        try:
+            return kind(value)
+        except ValueError:
+            return value
+    return value
 
 
-def json_map(where: str) -> Callable[[Any], Any]:
-    """A converter that deep-copies a JSON object and refuses any other JSON value."""
+def json_value(value: Any, where: str) -> JSONValue:
+    """A deep copy of strict JSON; `where` is the field's name in errors."""
+    return copy_json(value, where)
 
-    def convert(value: Any) -> Any:
-        if not isinstance(value, Mapping):
-            raise ValidationError(f"{where}: found {kind_of(value)}; expected an object")
-        return copy_json(value, where)
 
-    return convert
+def json_map(value: Any, where: str) -> dict[str, Any]:
+    """A deep copy of a JSON object; any other JSON value is refused."""
+    if not isinstance(value, Mapping):
+        raise ValidationError(f"{where}: found {kind_of(value)}; expected an object")
+    copied: dict[str, Any] = copy_json(value, where)
+    return copied

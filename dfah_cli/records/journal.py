@@ -36,7 +36,14 @@ def canonical_text(value: Any) -> str:
 
 def intent_body(*, ordinal: int, key: str, at: str, reserved_nusd: int, idempotency_key: str) -> Body:
     """The record that is durable before the adapter is called."""
-    return {"t": "dispatching", "i": ordinal, "k": key, "at": at, "reserved_nusd": reserved_nusd, "idem": idempotency_key}
+    return {
+        "t": "dispatching",
+        "i": ordinal,
+        "k": key,
+        "at": at,
+        "reserved_nusd": reserved_nusd,
+        "idem": idempotency_key,
+    }
 
 
 def planned_body(start: int, stop: int) -> Body:

@@ -119,7 +119,7 @@ def _validator(schema: bytes) -> Any:
     from jsonschema.validators import extend
     from referencing import Registry
 
-    kind = extend(
+    kind: Any = extend(  # type: ignore[no-untyped-call]
         Draft202012Validator,
         {"pattern": _pattern, "patternProperties": _pattern_properties, "additionalProperties": _additional},
     )

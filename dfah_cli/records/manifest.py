@@ -41,7 +41,9 @@ class Manifest:
     tool_schema_hash: str = field(validator=fields.digest64)
     fixture_hash: str = field(validator=fields.digest64)
     request_parameters: dict[str, Any] = field(
-        factory=dict, converter=fields.json_map("Manifest.request_parameters"), validator=fields.no_credentials
+        factory=dict,
+        converter=lambda value: fields.json_map(value, "Manifest.request_parameters"),
+        validator=fields.no_credentials,
     )
     adapter: str = field(validator=fields.public_name)
     adapter_version: str | None = field(default=None, validator=fields.optional(fields.public_name))

@@ -14,7 +14,9 @@ from dfah_cli.records import fields, json_schema
 def _object_schema(instance: ToolSpec, attribute: Attribute[Any], value: Any) -> None:
     json_schema.check(value, f"ToolSpec.{attribute.name}")
     if value.get("type") != "object":
-        raise ValidationError(f'ToolSpec.{attribute.name}: found no "type": "object" at the top; arguments are an object')
+        raise ValidationError(
+            f'ToolSpec.{attribute.name}: found no "type": "object" at the top; arguments are an object'
+        )
 
 
 @frozen(kw_only=True)
@@ -24,7 +26,7 @@ class ToolSpec:
     name: str = field(validator=fields.public_name)
     description: str = field(default="", validator=fields.prose)
     input_schema: dict[str, Any] = field(
-        factory=dict, converter=fields.json_map("ToolSpec.input_schema"), validator=_object_schema
+        factory=dict, converter=lambda value: fields.json_map(value, "ToolSpec.input_schema"), validator=_object_schema
     )
     schema_version: str = field(default=fields.SCHEMA_VERSION, validator=fields.schema_version)
 

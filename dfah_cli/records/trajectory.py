@@ -24,19 +24,21 @@ class ToolCall:
     """
 
     name: str = field(validator=fields.public_name)
-    arguments: dict[str, Any] = field(factory=dict, converter=fields.json_map("ToolCall.arguments"))
+    arguments: dict[str, Any] = field(
+        factory=dict, converter=lambda value: fields.json_map(value, "ToolCall.arguments")
+    )
     arguments_hash: str | None = field(default=None, validator=fields.optional(fields.digest64))
     arguments_redacted: bool = field(default=False, validator=fields.flag)
     call_id: str | None = field(default=None, validator=fields.optional(fields.name))
     output_hash: str | None = field(default=None, validator=fields.optional(fields.digest64))
     result_state: ChannelState = field(
         default=ChannelState.UNAVAILABLE,
-        converter=fields.to_enum(ChannelState),
+        converter=lambda value: fields.to_enum(value, ChannelState),
         validator=fields.instance_of(ChannelState),
     )
     execution_state: ToolExecutionState = field(
         default=ToolExecutionState.EXECUTED,
-        converter=fields.to_enum(ToolExecutionState),
+        converter=lambda value: fields.to_enum(value, ToolExecutionState),
         validator=fields.instance_of(ToolExecutionState),
     )
     latency_ms: float | None = field(
@@ -59,7 +61,13 @@ class ToolCall:
     @property
     def step(self) -> Step:
         """What takes part in path identity; call id and latency do not."""
-        return (self.name, self.argument_hash, self.output_hash, self.result_state.value, self.execution_state.value)
+        return (
+            self.name,
+            self.argument_hash,
+            self.output_hash,
+            self.result_state.value,
+            self.execution_state.value,
+        )
 
 
 def _call_problem(call: ToolCall) -> str | None:
@@ -85,7 +93,9 @@ def _call_problem(call: ToolCall) -> str | None:
 class Trajectory:
     """The observable path of one episode; `observed_empty` means that no tool was called, and that this is known."""
 
-    state: ChannelState = field(converter=fields.to_enum(ChannelState), validator=fields.instance_of(ChannelState))
+    state: ChannelState = field(
+        converter=lambda value: fields.to_enum(value, ChannelState), validator=fields.instance_of(ChannelState)
+    )
     tool_calls: tuple[ToolCall, ...] = field(
         default=(), converter=fields.to_tuple, validator=fields.tuple_of(fields.instance_of(ToolCall))
     )

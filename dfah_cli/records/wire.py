@@ -31,7 +31,9 @@ class WireRequest:
     model: str = field(validator=fields.public_name)
     endpoint: str | None = field(default=None, validator=fields.optional(fields.public_name))
     parameters: dict[str, Any] = field(
-        factory=dict, converter=fields.json_map("WireRequest.parameters"), validator=fields.no_credentials
+        factory=dict,
+        converter=lambda value: fields.json_map(value, "WireRequest.parameters"),
+        validator=fields.no_credentials,
     )
     parameters_attested: bool = field(default=False, validator=fields.flag)
     payload_hash: str = field(validator=fields.digest64)

@@ -1,0 +1,97 @@
+"""What is claimed of a run directory, one name per claim."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from attrs import frozen
+
+from dfah_cli.errors import ArtifactError
+
+
+class Claim(StrEnum):
+    """A claim that verification decides; the order is the order of the table people read."""
+
+    RUN_PLAN = "run plan"
+    MANIFEST = "manifest"
+    SCHEDULE = "schedule"
+    LOG = "log"
+    BOUNDARIES = "start and dispatch boundaries"
+    IDENTITY = "episode identity"
+    METADATA = "episode metadata"
+    ONTOLOGY = "decision ontology"
+    TRAJECTORY = "trajectory"
+    WIRE = "wire echo"
+    COST = "cost"
+    LATENCY = "latency"
+    COMMITMENT = "commitment"
+    REPORT = "report"
+    GATE = "gate record"
+
+
+class CheckStatus(StrEnum):
+    """A claim that has nothing to apply to is neither passed nor failed."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    NOT_APPLICABLE = "not applicable"
+
+
+@frozen
+class CheckResult:
+    """One decided claim; `detail` says how much was checked, or the first things that broke it."""
+
+    claim: Claim
+    status: CheckStatus
+    detail: str
+
+
+MAX_DETAILS = 5
+
+
+class Findings:
+    """Collects what was checked and what failed, per claim; never stops at the first failure."""
+
+    def __init__(self) -> None:
+        self._checked: dict[Claim, int] = dict.fromkeys(Claim, 0)
+        self._failed: dict[Claim, int] = dict.fromkeys(Claim, 0)
+        self._details: dict[Claim, list[str]] = {claim: [] for claim in Claim}
+
+    def checked(self, claim: Claim, times: int = 1) -> None:
+        """So many things were looked at for the claim."""
+        self._checked[claim] += times
+
+    def fail(self, claim: Claim, detail: str) -> None:
+        """Something breaks the claim."""
+        self._failed[claim] += 1
+        if len(self._details[claim]) < MAX_DETAILS:
+            self._details[claim].append(detail)
+
+    @property
+    def failed(self) -> bool:
+        """Whether any claim is broken."""
+        return any(self._failed.values())
+
+    def results(self) -> tuple[CheckResult, ...]:
+        """One row per claim."""
+        return tuple(self._result(claim) for claim in Claim)
+
+    def _result(self, claim: Claim) -> CheckResult:
+        failed, checked = self._failed[claim], self._checked[claim]
+        if failed:
+            more = failed - len(self._details[claim])
+            suffix = f"; and {more} more" if more else ""
+            return CheckResult(claim, CheckStatus.FAIL, "; ".join(self._details[claim]) + suffix)
+        if not checked:
+            return CheckResult(claim, CheckStatus.NOT_APPLICABLE, "nothing recorded that it applies to")
+        return CheckResult(claim, CheckStatus.PASS, f"{checked} checked")
+
+
+def refuse_failures(results: tuple[CheckResult, ...], where: str) -> None:
+    """Nothing, when no claim failed.
+
+    Raises: ArtifactError naming every broken claim.
+    """
+    broken = [f"{result.claim.value}: {result.detail}" for result in results if result.status is CheckStatus.FAIL]
+    if broken:
+        raise ArtifactError(f"{where} cannot be believed. " + " | ".join(broken))

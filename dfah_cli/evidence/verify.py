@@ -1,0 +1,279 @@
+"""The only maker of a `VerifiedRun`: one streaming pass over plan, manifest and records. Pure.
+
+Nothing is believed because it was written by us: every fact that a report rests on is derived again here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from typing import Any
+
+import orjson
+from attrs import frozen
+
+from dfah_cli import merkle
+from dfah_cli.errors import ArtifactError, ValidationError
+from dfah_cli.evidence.claims import CheckResult, CheckStatus, Claim, Findings, refuse_failures
+from dfah_cli.evidence.episode_checks import EPISODE_CHECKS, Expected, run_check
+from dfah_cli.metrics.table import EpisodeTable, TableBuilder
+from dfah_cli.planning.plan import plan_from_bytes
+from dfah_cli.planning.schedule import Schedule
+from dfah_cli.records.codec import record
+from dfah_cli.records.enums import ChannelState
+from dfah_cli.records.keys import SlotKeys
+from dfah_cli.records.manifest import Manifest
+from dfah_cli.records.run_plan import RunPlan
+
+Body = Mapping[str, Any]
+Records = Iterable[tuple[str, Body]]
+
+
+@frozen(kw_only=True)
+class VerifiedRun:
+    """A run whose every recorded claim was derived again and holds.
+
+    table: one row per committed episode; group index = place of the case in sorted pseudonym order.
+    episodes: number of committed episodes. commitment: digest over the episode set and the plan.
+    log_n: records in the verified log prefix. last_at: latest end of an episode, UTC text; None when there is none.
+    stop_reason: why the last session stopped early; None when it did not, or when nothing is left to run.
+    reports, gates: the announcing log records, oldest first. closed: the run was completed and sealed.
+    """
+
+    plan: RunPlan
+    manifest: Manifest
+    table: EpisodeTable
+    episodes: int
+    commitment: str
+    episode_root: str
+    log_n: int
+    last_at: str | None
+    stop_reason: str | None
+    reports: tuple[Body, ...] = ()
+    gates: tuple[Body, ...] = ()
+    sessions: tuple[Body, ...] = ()
+    closed: bool = False
+    checks: tuple[CheckResult, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether every planned episode is committed."""
+        return self.episodes == self.plan.episodes_planned
+
+
+@frozen(kw_only=True)
+class Examination:
+    """Every claim decided; `run` is None when one of them failed."""
+
+    checks: tuple[CheckResult, ...]
+    run: VerifiedRun | None
+
+
+def verify(plan_bytes: bytes, manifest_bytes: bytes, records: Records, *, keep_examples: bool = False) -> VerifiedRun:
+    """The verified run.
+
+    Raises: ArtifactError naming every claim that does not hold.
+    """
+    examination = examine(plan_bytes, manifest_bytes, records, keep_examples=keep_examples)
+    refuse_failures(examination.checks, "the run")
+    assert examination.run is not None
+    return examination.run
+
+
+def examine(plan_bytes: bytes, manifest_bytes: bytes, records: Records, *, keep_examples: bool = False) -> Examination:
+    """Every claim decided, without stopping at the first failure."""
+    findings = Findings()
+    plan = _plan(plan_bytes, findings)
+    manifest = _manifest(manifest_bytes, plan, findings)
+    schedule = _schedule(plan, findings) if plan else None
+    if plan is None or manifest is None or schedule is None:
+        return Examination(checks=findings.results(), run=None)
+    reading = _Pass(plan, manifest, schedule, findings, keep_examples)
+    try:
+        for h, body in records:
+            reading.take(h, body)
+        findings.checked(Claim.LOG, reading.log_n)
+    except ArtifactError as problem:
+        findings.fail(Claim.LOG, str(problem))
+    run = None if findings.failed else reading.finish()
+    return Examination(checks=findings.results(), run=run if not findings.failed else None)
+
+
+def _plan(payload: bytes, findings: Findings) -> RunPlan | None:
+    findings.checked(Claim.RUN_PLAN)
+    try:
+        return plan_from_bytes(payload)
+    except ValidationError as problem:
+        findings.fail(Claim.RUN_PLAN, str(problem))
+        return None
+
+
+def _manifest(payload: bytes, plan: RunPlan | None, findings: Findings) -> Manifest | None:
+    findings.checked(Claim.MANIFEST)
+    try:
+        manifest = record(Manifest, orjson.loads(payload))
+    except (ValidationError, orjson.JSONDecodeError) as problem:
+        findings.fail(Claim.MANIFEST, f"manifest.json: {problem}")
+        return None
+    if plan is None:
+        return manifest
+    if sha256(payload).hexdigest() != plan.manifest_hash or manifest.hash != plan.manifest_hash:
+        findings.fail(Claim.MANIFEST, "manifest.json does not have the digest that the plan names")
+    for name in ("suite_id", "suite_version", "fixture_hash", "tool_schema_hash"):
+        if getattr(plan, name) != getattr(manifest, name):
+            findings.fail(Claim.MANIFEST, f"plan and manifest differ in {name}")
+    return manifest
+
+
+def _schedule(plan: RunPlan, findings: Findings) -> Schedule | None:
+    findings.checked(Claim.SCHEDULE)
+    if plan.episodes_planned != len(plan.case_tasks) * plan.replays:
+        findings.fail(Claim.SCHEDULE, "episodes_planned is not cases times replays")
+        return None
+    schedule = Schedule(plan.case_tasks, plan.replays, plan.seed)
+    if schedule.sha256() != plan.schedule_sha256:
+        findings.fail(Claim.SCHEDULE, "the schedule shuffled from plan and seed has another digest")
+        return None
+    return schedule
+
+
+class _Pass:
+    """State of the one pass over the records; memory per planned episode is constant and small."""
+
+    def __init__(
+        self, plan: RunPlan, manifest: Manifest, schedule: Schedule, findings: Findings, keep_examples: bool
+    ) -> None:
+        self._plan, self._manifest, self._schedule, self._findings = plan, manifest, schedule, findings
+        self._expected = Expected.of(manifest)
+        self._keys = SlotKeys(plan.manifest_hash)
+        self._builder = TableBuilder(
+            tuple(zip(schedule.tasks, schedule.case_ids, strict=True)),
+            manifest.decision_ontology,
+            keep_examples=keep_examples,
+        )
+        self._intended = bytearray(len(schedule))
+        self._digests = bytearray(32 * len(schedule))
+        self._present = bytearray(len(schedule))
+        self._stop: str | None = None
+        self._last_at: str | None = None
+        self._commitments: list[str] = []
+        self.log_n = 0
+        self.episodes = 0
+        self._kept: dict[str, list[Body]] = {"report": [], "gate": [], "session": [], "close": []}
+        self._claims = tuple(EPISODE_CHECKS.items())
+
+    def take(self, h: str, body: Body) -> None:
+        """One record."""
+        self.log_n += 1
+        kind = body["t"]
+        if kind == "episode":
+            self._episode(h, body)
+        elif kind == "dispatching":
+            self._intent(body)
+        elif kind in self._kept:
+            self._kept[kind].append(body)
+        elif kind == "note" and body["kind"].startswith("stop:"):
+            self._stop = body["kind"].removeprefix("stop:")
+
+    def _intent(self, body: Body) -> None:
+        ordinal = body["i"]
+        slot = self._schedule[ordinal]
+        if body["k"] != self._keys.episode(slot.case_id, slot.replay_index):
+            self._findings.fail(Claim.BOUNDARIES, f"the intent of slot {ordinal} names another episode")
+        if self._intended[ordinal]:
+            self._findings.fail(Claim.BOUNDARIES, f"slot {ordinal} was dispatched twice")
+        self._intended[ordinal] = 1
+        self._stop = None
+
+    def _episode(self, h: str, body: Body) -> None:
+        ordinal = body["i"]
+        rank = self._schedule.ranks[ordinal]
+        if self._present[rank]:
+            return  # the same bytes again: the store has compared them
+        slot = self._schedule[ordinal]
+        if not self._intended[ordinal]:
+            self._findings.fail(Claim.BOUNDARIES, f"slot {ordinal} has a terminal record without an intent")
+        key = self._keys.episode(slot.case_id, slot.replay_index)
+        sound = True
+        for claim, check in self._claims:
+            problem = run_check(check, body, slot, key, self._expected)
+            if problem:
+                sound = False
+                self._findings.fail(claim, f"slot {ordinal}: {problem}")
+        self._present[rank] = 1
+        self._digests[32 * rank : 32 * rank + 32] = bytes.fromhex(h)
+        self.episodes += 1
+        if sound:
+            self._add(rank // self._plan.replays, slot.replay_index, body)
+
+    def _add(self, group: int, replay_index: int, body: Body) -> None:
+        path, echo, ended = body["trajectory"], body["wire_request"], body["ended_at"]
+        observed = path["state"] in (ChannelState.OBSERVED_EMPTY.value, ChannelState.OBSERVED_NONEMPTY.value)
+        steps = [
+            (
+                call["name"],
+                call["arguments_hash"],
+                call["output_hash"],
+                call["result_state"],
+                call["execution_state"],
+            )
+            for call in path["calls"]
+        ]
+        self._builder.add(
+            group,
+            replay_index,
+            body["status"],
+            body["decision"],
+            self._builder.paths.intern(steps) if observed else None,
+            None if echo is None else echo["payload_hash"],
+            None if echo is None else echo["endpoint"],
+            body["cost_nusd"],
+            body["latency_us"],
+        )
+        if self._last_at is None or ended > self._last_at:
+            self._last_at = ended
+
+    def finish(self) -> VerifiedRun:
+        """The verified run; the commitment is compared with what the log itself states."""
+        findings = self._findings
+        findings.checked(Claim.BOUNDARIES, self.episodes)
+        for claim, _ in self._claims:
+            findings.checked(claim, self.episodes)
+        root = merkle.tree_root(
+            bytes(self._digests[32 * rank : 32 * rank + 32]) for rank, there in enumerate(self._present) if there
+        ).hex()
+        commitment = merkle.commitment(episodes=self.episodes, episode_root=root, plan_sha256=self._plan.sha256)
+        self._check_commitment(root, commitment)
+        complete = self.episodes == self._plan.episodes_planned
+        return VerifiedRun(
+            plan=self._plan,
+            manifest=self._manifest,
+            table=self._builder.build(),
+            episodes=self.episodes,
+            commitment=commitment,
+            episode_root=root,
+            log_n=self.log_n,
+            last_at=self._last_at,
+            stop_reason=None if complete else self._stop,
+            reports=tuple(self._kept["report"]),
+            gates=tuple(self._kept["gate"]),
+            sessions=tuple(self._kept["session"]),
+            closed=bool(self._kept["close"]),
+            checks=findings.results(),
+        )
+
+    def _check_commitment(self, root: str, commitment: str) -> None:
+        for close in self._kept["close"]:
+            self._findings.checked(Claim.COMMITMENT)
+            if close["episode_root"] != root or close["episodes"] != self.episodes:
+                self._findings.fail(Claim.COMMITMENT, "the close record states another episode set")
+        if self._kept["close"]:
+            for report in self._kept["report"]:
+                late = report["log_n"] >= self._kept["close"][0]["log_n"]
+                if late and report["commitment"] != commitment:
+                    self._findings.fail(Claim.COMMITMENT, f"report {report['ordinal']} commits to other episodes")
+
+
+def failed(checks: tuple[CheckResult, ...]) -> tuple[CheckResult, ...]:
+    """The broken claims."""
+    return tuple(check for check in checks if check.status is CheckStatus.FAIL)
