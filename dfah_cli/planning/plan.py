@@ -95,7 +95,7 @@ def make_plan(suite: Suite, manifest: Manifest, design: Design) -> PlannedRun:
 def _check_size(cases: Sequence[Case], replays: int) -> None:
     if len(cases) * replays > MAX_EPISODES:
         raise ConfigurationError(
-            f"{len(cases)} cases x {replays} replays are more than {MAX_EPISODES} episodes; lower replays or sample_rate"
+            f"{len(cases)} cases x {replays} replays exceed {MAX_EPISODES} episodes; lower replays or sample_rate"
         )
 
 

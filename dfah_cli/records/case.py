@@ -21,9 +21,9 @@ class Case:
 
     case_id: str = field(validator=fields.public_name)
     artifact_case_id: str | None = field(default=None, validator=fields.optional(fields.public_name))
-    input: JSONValue = field(converter=lambda value: fields.json_value(value, "Case.input"))
+    input: JSONValue = field(converter=fields.to_json, validator=fields.json_value)
     task: str = field(default="default", validator=fields.public_name)
-    metadata: dict[str, Any] = field(factory=dict, converter=lambda value: fields.json_map(value, "Case.metadata"))
+    metadata: dict[str, Any] = field(factory=dict, converter=fields.to_json, validator=fields.json_map)
     schema_version: str = field(default=fields.SCHEMA_VERSION, validator=fields.schema_version)
 
     @property

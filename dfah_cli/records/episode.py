@@ -22,11 +22,7 @@ class Usage:
     output_tokens: int = field(default=0, validator=fields.count)
     cached_input_tokens: int = field(default=0, validator=fields.count)
     reasoning_tokens: int = field(default=0, validator=fields.count)
-    provider_usage: dict[str, Any] = field(
-        factory=dict,
-        converter=lambda value: fields.json_map(value, "Usage.provider_usage"),
-        validator=fields.no_credentials,
-    )
+    provider_usage: dict[str, Any] = field(factory=dict, converter=fields.to_json, validator=fields.public_json_map)
     schema_version: str = field(default=fields.SCHEMA_VERSION, validator=fields.schema_version)
 
     @property
@@ -100,7 +96,7 @@ class EpisodeError:
     retryable: bool = field(default=False, validator=fields.flag)
     dispatch_state: DispatchState = field(
         default=DispatchState.COMPLETE,
-        converter=lambda value: fields.to_enum(value, DispatchState),
+        converter=fields.to_dispatch_state,
         validator=fields.instance_of(DispatchState),
     )
     schema_version: str = field(default=fields.SCHEMA_VERSION, validator=fields.schema_version)

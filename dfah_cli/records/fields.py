@@ -9,14 +9,15 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
 
-from attrs import Attribute
+from attrs import Attribute, frozen
 
-from dfah_cli.canonical import JSONValue, check_text, copy_json
+from dfah_cli.canonical import check_text, copy_json
 from dfah_cli.errors import ValidationError
+from dfah_cli.records.enums import ChannelState, DispatchState, ToolExecutionState
 from dfah_cli.redaction import credential_shape, strings_in
 
 SCHEMA_VERSION = "1.0"
@@ -202,8 +203,7 @@ def to_float(value: Any) -> Any:
     return value
 
 
-def to_enum(value: Any, kind: type[StrEnum]) -> Any:
-    """The enum member for its string value; everything else unchanged, for the validator to refuse."""
+def _to_enum(value: Any, kind: type[StrEnum]) -> Any:
     if type(value) is str:
         try:
             return kind(value)
@@ -212,14 +212,54 @@ def to_enum(value: Any, kind: type[StrEnum]) -> Any:
     return value
 
 
-def json_value(value: Any, where: str) -> JSONValue:
-    """A deep copy of strict JSON; `where` is the field's name in errors."""
-    return copy_json(value, where)
+def to_channel_state(value: Any) -> Any:
+    """The enum member for its string value; everything else unchanged, for the validator to refuse."""
+    return _to_enum(value, ChannelState)
 
 
-def json_map(value: Any, where: str) -> dict[str, Any]:
-    """A deep copy of a JSON object; any other JSON value is refused."""
-    if not isinstance(value, Mapping):
-        raise ValidationError(f"{where}: found {kind_of(value)}; expected an object")
-    copied: dict[str, Any] = copy_json(value, where)
-    return copied
+def to_execution_state(value: Any) -> Any:
+    """The enum member for its string value; everything else unchanged, for the validator to refuse."""
+    return _to_enum(value, ToolExecutionState)
+
+
+def to_dispatch_state(value: Any) -> Any:
+    """The enum member for its string value; everything else unchanged, for the validator to refuse."""
+    return _to_enum(value, DispatchState)
+
+
+@frozen
+class _Refused:
+    """What a converter leaves where copying failed, for the validator to report with the field's name."""
+
+    found: Any
+    place: str
+    problem: str
+
+
+def to_json(value: Any) -> Any:
+    """A deep copy of strict JSON; what is no JSON is left for the validator to refuse."""
+    try:
+        return copy_json(value, "")
+    except ValidationError as problem:
+        place, _, reason = str(problem).partition(": ")
+        return _Refused(value, place, reason)
+
+
+def json_value(instance: Any, attribute: Attribute[Any], value: Any) -> None:
+    """Any JSON value."""
+    if isinstance(value, _Refused):
+        where = f"{type(instance).__name__}.{attribute.name}{value.place}"
+        raise ValidationError(f"{where}: {value.problem}")
+
+
+def json_map(instance: Any, attribute: Attribute[Any], value: Any) -> None:
+    """A JSON object."""
+    json_value(instance, attribute, value)
+    if type(value) is not dict:
+        raise refuse(instance, attribute, kind_of(value), "an object")
+
+
+def public_json_map(instance: Any, attribute: Attribute[Any], value: Any) -> None:
+    """A JSON object without any credential shape."""
+    json_map(instance, attribute, value)
+    no_credentials(instance, attribute, value)

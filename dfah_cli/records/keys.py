@@ -18,7 +18,8 @@ class SlotKeys:
 
     def episode(self, case_id: str, replay_index: int) -> str:
         """Identity of an episode; its first 32 digits are the episode id."""
-        text = f'{{"case_id":{self._quote(case_id)},"manifest_hash":"{self._manifest_hash}","replay_index":{replay_index}}}'
+        case = self._quote(case_id)
+        text = f'{{"case_id":{case},"manifest_hash":"{self._manifest_hash}","replay_index":{replay_index}}}'
         return sha256(text.encode()).hexdigest()
 
     def idempotency(self, case_id: str, replay_index: int) -> str:

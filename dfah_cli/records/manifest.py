@@ -40,11 +40,7 @@ class Manifest:
     seed: int | None = field(default=None, validator=fields.optional(fields.integer(-(2**63), 2**64 - 1)))
     tool_schema_hash: str = field(validator=fields.digest64)
     fixture_hash: str = field(validator=fields.digest64)
-    request_parameters: dict[str, Any] = field(
-        factory=dict,
-        converter=lambda value: fields.json_map(value, "Manifest.request_parameters"),
-        validator=fields.no_credentials,
-    )
+    request_parameters: dict[str, Any] = field(factory=dict, converter=fields.to_json, validator=fields.public_json_map)
     adapter: str = field(validator=fields.public_name)
     adapter_version: str | None = field(default=None, validator=fields.optional(fields.public_name))
     library_version: str = field(validator=fields.public_name)

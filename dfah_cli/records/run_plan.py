@@ -52,7 +52,7 @@ class RunPlan:
     episode_timeout_s: float | None = field(
         default=None, converter=fields.to_float, validator=fields.optional(fields.real(0.0, 1e7, above=True))
     )
-    case_tasks: dict[str, Any] = field(converter=lambda value: fields.json_map(value, "RunPlan.case_tasks"))
+    case_tasks: dict[str, Any] = field(converter=fields.to_json, validator=fields.json_map)
     schedule_sha256: str = field(validator=fields.digest64)
     suite_cases_total: int = field(validator=fields.integer(1))
     episodes_planned: int = field(validator=fields.integer(1))

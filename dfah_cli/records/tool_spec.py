@@ -12,6 +12,7 @@ from dfah_cli.records import fields, json_schema
 
 
 def _object_schema(instance: ToolSpec, attribute: Attribute[Any], value: Any) -> None:
+    fields.json_map(instance, attribute, value)
     json_schema.check(value, f"ToolSpec.{attribute.name}")
     if value.get("type") != "object":
         raise ValidationError(
@@ -25,9 +26,7 @@ class ToolSpec:
 
     name: str = field(validator=fields.public_name)
     description: str = field(default="", validator=fields.prose)
-    input_schema: dict[str, Any] = field(
-        factory=dict, converter=lambda value: fields.json_map(value, "ToolSpec.input_schema"), validator=_object_schema
-    )
+    input_schema: dict[str, Any] = field(factory=dict, converter=fields.to_json, validator=_object_schema)
     schema_version: str = field(default=fields.SCHEMA_VERSION, validator=fields.schema_version)
 
     def validate_arguments(self, arguments: Mapping[str, Any]) -> None:

@@ -24,21 +24,19 @@ class ToolCall:
     """
 
     name: str = field(validator=fields.public_name)
-    arguments: dict[str, Any] = field(
-        factory=dict, converter=lambda value: fields.json_map(value, "ToolCall.arguments")
-    )
+    arguments: dict[str, Any] = field(factory=dict, converter=fields.to_json, validator=fields.json_map)
     arguments_hash: str | None = field(default=None, validator=fields.optional(fields.digest64))
     arguments_redacted: bool = field(default=False, validator=fields.flag)
     call_id: str | None = field(default=None, validator=fields.optional(fields.name))
     output_hash: str | None = field(default=None, validator=fields.optional(fields.digest64))
     result_state: ChannelState = field(
         default=ChannelState.UNAVAILABLE,
-        converter=lambda value: fields.to_enum(value, ChannelState),
+        converter=fields.to_channel_state,
         validator=fields.instance_of(ChannelState),
     )
     execution_state: ToolExecutionState = field(
         default=ToolExecutionState.EXECUTED,
-        converter=lambda value: fields.to_enum(value, ToolExecutionState),
+        converter=fields.to_execution_state,
         validator=fields.instance_of(ToolExecutionState),
     )
     latency_ms: float | None = field(
@@ -93,9 +91,7 @@ def _call_problem(call: ToolCall) -> str | None:
 class Trajectory:
     """The observable path of one episode; `observed_empty` means that no tool was called, and that this is known."""
 
-    state: ChannelState = field(
-        converter=lambda value: fields.to_enum(value, ChannelState), validator=fields.instance_of(ChannelState)
-    )
+    state: ChannelState = field(converter=fields.to_channel_state, validator=fields.instance_of(ChannelState))
     tool_calls: tuple[ToolCall, ...] = field(
         default=(), converter=fields.to_tuple, validator=fields.tuple_of(fields.instance_of(ToolCall))
     )

@@ -30,11 +30,7 @@ class WireRequest:
     provider: str = field(validator=fields.public_name)
     model: str = field(validator=fields.public_name)
     endpoint: str | None = field(default=None, validator=fields.optional(fields.public_name))
-    parameters: dict[str, Any] = field(
-        factory=dict,
-        converter=lambda value: fields.json_map(value, "WireRequest.parameters"),
-        validator=fields.no_credentials,
-    )
+    parameters: dict[str, Any] = field(factory=dict, converter=fields.to_json, validator=fields.public_json_map)
     parameters_attested: bool = field(default=False, validator=fields.flag)
     payload_hash: str = field(validator=fields.digest64)
     adapter: str = field(validator=fields.public_name)
