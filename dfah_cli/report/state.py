@@ -1,0 +1,215 @@
+"""From verified evidence and its measurement to the report. The only maker of a `Report`. Pure.
+
+Exact fractions become floats here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from fractions import Fraction
+from itertools import pairwise as successive
+
+from attrs import frozen
+
+from dfah_cli.evidence.verify import VerifiedRun
+from dfah_cli.metrics.measure import RunMeasurement
+from dfah_cli.metrics.rows import CaseMeasurement, TaskMeasurement
+from dfah_cli.records.enums import REFINEMENT, ChannelState, PathMode, ReplayMode, ReportStatus
+from dfah_cli.report.cases import (
+    CaseReport,
+    Eligibility,
+    EligibilityReasonCount,
+    ExactShares,
+    Ladder,
+    MetricInterval,
+    TARReport,
+    TaskReport,
+)
+from dfah_cli.report.record import Report
+
+BUDGET_STOP = "budget_stop"
+Shares = Mapping[PathMode, Fraction | None]
+
+
+def state_report(
+    verified: VerifiedRun,
+    measurement: RunMeasurement,
+    *,
+    mode: ReplayMode | str = ReplayMode.SHADOW,
+    intervals: Sequence[MetricInterval] = (),
+) -> Report:
+    """The report of a verified run."""
+    plan, numbers = verified.plan, measurement
+    over_budget = verified.stop_reason == BUDGET_STOP
+    status = report_status(plan.episodes_planned, numbers.episodes, numbers.episodes_eligible, over_budget)
+    return Report(
+        suite_id=plan.suite_id,
+        suite_version=plan.suite_version,
+        manifest=verified.manifest,
+        status=status,
+        replays_requested=plan.replays,
+        schedule_seed=plan.seed,
+        sample_rate=plan.sample_rate,
+        episode_timeout_s=plan.episode_timeout_s,
+        suite_cases_total=plan.suite_cases_total,
+        cases_selected=len(plan.case_tasks),
+        mode=ReplayMode(mode),
+        episodes_planned=plan.episodes_planned,
+        episodes_completed=numbers.episodes,
+        episodes_eligible=numbers.episodes_eligible,
+        case_reports=case_reports(numbers.cases),
+        task_reports=task_reports(numbers),
+        dar=rounded(numbers.dar),
+        tar=tar_report(numbers.tar),
+        gap=rounded(numbers.gap),
+        pairwise_decision=rounded(numbers.pairwise_decision),
+        pairwise_path=tar_report(numbers.pairwise_path),
+        exact=exact_shares(numbers.dar, numbers.tar[PathMode.SEQ]),
+        intervals=tuple(intervals),
+        total_cost_nusd=numbers.cost_nusd,
+        total_latency_us=numbers.latency_us,
+        budget_exceeded=over_budget,
+        flagged_groups=numbers.flagged or 0,
+        sequence_flagged_groups=numbers.sequence_flagged,
+        observed_groups=numbers.groups_eligible,
+        ineligible_groups=numbers.groups_ineligible,
+        ineligibility_reasons=tuple(
+            EligibilityReasonCount(reason=reason, groups=groups) for reason, groups in numbers.reasons
+        ),
+        partial_reason=partial_reason(status, verified.stop_reason, plan.episodes_planned - numbers.episodes),
+        commitment=verified.commitment,
+        episode_artifact_root_sha256=verified.episode_root,
+        episode_artifact_count=verified.episodes,
+        run_plan_sha256=plan.sha256,
+        created_at=None if verified.last_at is None else datetime.fromisoformat(verified.last_at),
+    )
+
+
+def report_status(planned: int, committed: int, eligible: int, over_budget: bool) -> ReportStatus:
+    """complete: every planned episode is committed and eligible; ineligible: nothing was recorded at all."""
+    if committed == eligible == planned and not over_budget:
+        return ReportStatus.COMPLETE
+    return ReportStatus.PARTIAL if committed or over_budget else ReportStatus.INELIGIBLE
+
+
+def partial_reason(status: ReportStatus, stop_reason: str | None, missing: int) -> str | None:
+    """Why a report is not complete, as one word; None when it is."""
+    if status is ReportStatus.COMPLETE:
+        return None
+    if stop_reason is not None:
+        return stop_reason
+    return "episodes_missing" if missing else "ineligible_groups"
+
+
+def rounded(share: Fraction | None) -> float | None:
+    """The nearest float; None stays None."""
+    return None if share is None else float(share)
+
+
+def tar_report(shares: Shares) -> TARReport | None:
+    """All levels; None when no group is eligible."""
+    tree, bag, seq = shares[PathMode.SET], shares[PathMode.BAG], shares[PathMode.SEQ]
+    if tree is None or bag is None or seq is None:
+        return None
+    return TARReport(
+        set=float(tree),
+        bag=float(bag),
+        seq=float(seq),
+        args=rounded(shares[PathMode.ARGS]),
+        strong=rounded(shares[PathMode.STRONG]),
+    )
+
+
+def exact_shares(dar: Fraction | None, tar_seq: Fraction | None) -> ExactShares:
+    """Both shares as text, unrounded."""
+    return ExactShares(dar=None if dar is None else str(dar), tar_seq=None if tar_seq is None else str(tar_seq))
+
+
+def case_reports(cases: Iterable[CaseMeasurement]) -> tuple[CaseReport, ...]:
+    """One report a case, sorted by task and id. Equal agreement shares one object: suites have few distinct ones."""
+    paths: dict[tuple[Fraction | None, ...], TARReport] = {}
+    found = [_case_report(case, paths) for case in cases]
+    return tuple(sorted(found, key=lambda case: (case.task, case.case_id)))
+
+
+COUNTED = Eligibility(eligible=True, decision=ChannelState.OBSERVED_NONEMPTY, trajectory=ChannelState.OBSERVED_NONEMPTY)
+
+
+def _case_report(case: CaseMeasurement, paths: dict[tuple[Fraction | None, ...], TARReport]) -> CaseReport:
+    key = tuple(case.tar[mode] for mode in REFINEMENT)
+    tar = paths.get(key) or tar_report(case.tar)
+    assert tar is not None  # the case is eligible
+    assert case.dar is not None
+    assert case.gap is not None
+    paths[key] = tar
+    return CaseReport(
+        case_id=case.case_id,
+        task=case.task,
+        replay_count=case.replays,
+        decision_denominator=case.decision_denominator,
+        trajectory_denominator=case.trajectory_denominator,
+        dar=float(case.dar),
+        tar=tar,
+        gap=float(case.gap),
+        pairwise_decision=rounded(case.pairwise_decision),
+        pairwise_strong=rounded(case.pairwise_path[PathMode.STRONG]),
+        eligibility=COUNTED,
+        unanimous_with_sequence_change=bool(case.unanimous_with_sequence_change),
+        unanimous_with_path_change=bool(case.unanimous_with_path_change),
+    )
+
+
+def task_reports(numbers: RunMeasurement) -> tuple[TaskReport, ...]:
+    """One report a represented task, sorted by name."""
+    totals = _pairwise_by_task(numbers.cases)
+    return tuple(_task_report(task, totals[task.task]) for task in numbers.tasks)
+
+
+def _task_report(task: TaskMeasurement, pairwise: Shares) -> TaskReport:
+    tar = tar_report(task.tar)
+    assert tar is not None  # a represented task has an eligible case
+    return TaskReport(
+        task=task.task,
+        cases=task.cases,
+        dar=float(task.dar),
+        tar=tar,
+        gap=float(task.gap),
+        flagged_groups=task.flagged or 0,
+        ladder=ladder(pairwise),
+        exact=exact_shares(task.dar, task.tar[PathMode.SEQ]),
+    )
+
+
+@frozen
+class _Sum:
+    """A running mean of pairwise agreement; None once a case lacks the level."""
+
+    total: Fraction | None = Fraction(0)
+    cases: int = 0
+
+    def plus(self, share: Fraction | None) -> _Sum:
+        return _Sum(None if share is None or self.total is None else self.total + share, self.cases + 1)
+
+
+def _pairwise_by_task(cases: Iterable[CaseMeasurement]) -> Mapping[str, Shares]:
+    sums: dict[str, dict[PathMode, _Sum]] = {}
+    for case in cases:
+        mine = sums.setdefault(case.task, {mode: _Sum() for mode in REFINEMENT})
+        for mode in REFINEMENT:
+            mine[mode] = mine[mode].plus(case.pairwise_path[mode])
+    return {
+        task: {mode: None if s.total is None else s.total / s.cases for mode, s in modes.items()}
+        for task, modes in sums.items()
+    }
+
+
+def ladder(pairwise: Shares) -> Ladder:
+    """What each refinement of path identity costs; the steps add up to 1 − strong agreement."""
+    levels = [Fraction(1), *(pairwise[mode] for mode in REFINEMENT)]
+    losses = [None if a is None or b is None else float(a - b) for a, b in successive(levels)]
+    tools, count, order, arguments, results = losses
+    assert tools is not None  # names are always captured
+    assert count is not None
+    assert order is not None
+    return Ladder(tools=tools, count=count, order=order, arguments=arguments, results=results)
