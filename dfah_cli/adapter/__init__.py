@@ -1,1 +1,1 @@
-"""The user's agent and tools, held to their contract."""
+"""What connects a user's agent and tools to the harness."""

@@ -1,0 +1,43 @@
+"""Every exception of the public contract."""
+
+from dfah_cli.errors import (
+    AgentContractError,
+    ArtifactError,
+    BudgetExceededError,
+    ConfigurationError,
+    DesignMismatchError,
+    DFAHError,
+    EligibilityError,
+    EpisodeConflictError,
+    GateViolationError,
+    IncompleteEpisodeError,
+    LeaseError,
+    ManifestMismatchError,
+    OptionalDependencyError,
+    StaleLeaseError,
+    StorageError,
+    SuiteVersionMismatchError,
+    ToolExecutionError,
+    ValidationError,
+)
+
+__all__ = [
+    "AgentContractError",
+    "ArtifactError",
+    "BudgetExceededError",
+    "ConfigurationError",
+    "DFAHError",
+    "DesignMismatchError",
+    "EligibilityError",
+    "EpisodeConflictError",
+    "GateViolationError",
+    "IncompleteEpisodeError",
+    "LeaseError",
+    "ManifestMismatchError",
+    "OptionalDependencyError",
+    "StaleLeaseError",
+    "StorageError",
+    "SuiteVersionMismatchError",
+    "ToolExecutionError",
+    "ValidationError",
+]
