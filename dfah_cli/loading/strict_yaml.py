@@ -199,9 +199,7 @@ class _Composer:
 
     def _check_form(self, event: Event) -> None:
         if isinstance(event, yaml.AliasEvent):
-            raise self.refusal(
-                event, f"the alias *{escaped(str(event.anchor))} is not read; write the value out"
-            )
+            raise self.refusal(event, f"the alias *{escaped(str(event.anchor))} is not read; write the value out")
         if event.anchor is not None:
             raise self.refusal(event, f"the anchor &{escaped(event.anchor)} is not read; remove it")
         if event.tag is not None:

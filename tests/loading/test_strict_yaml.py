@@ -55,9 +55,7 @@ TRICKY = (
     ),
 )
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(TRICKY)
-NUMBERS = (
-    st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from([1e-07, 1e300, -0.0])
-)
+NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from([1e-07, 1e300, -0.0])
 JSON = st.recursive(
     st.none() | st.booleans() | NUMBERS | TEXT,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4),
@@ -122,13 +120,7 @@ def test_both_readers_of_pyyaml_give_one_value_where_both_accept(text: str) -> N
 
 @given(st.text(st.sampled_from("0123456789_.:eE+-xob yntrufals~"), max_size=8))
 def test_an_unquoted_scalar_is_a_value_only_where_every_reader_agrees(text: str) -> None:
-    if (
-        trap_of(text) is not None
-        or text.strip() != text
-        or text[:1] in ("-", "")
-        or ": " in text
-        or text[-1] == ":"
-    ):
+    if trap_of(text) is not None or text.strip() != text or text[:1] in ("-", "") or ": " in text or text[-1] == ":":
         return
     value = loads(f"- {text}").value[0]
     by_yaml_1_1 = yaml.safe_load(f"- {text}")[0]
@@ -270,9 +262,7 @@ def test_a_json_file_must_be_json(tmp_path: Path) -> None:
         load(path)
 
 
-@pytest.mark.parametrize(
-    "word", ["NaN", "Infinity", "-Infinity", "[1,]", "{'a': 1}", "[1] 2", '"a\tb"', "01"]
-)
+@pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity", "[1,]", "{'a': 1}", "[1] 2", '"a\tb"', "01"])
 def test_a_json_file_has_no_extensions(tmp_path: Path, word: str) -> None:
     path = tmp_path / "suite.json"
     path.write_text(word)

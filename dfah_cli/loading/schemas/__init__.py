@@ -1,0 +1,1 @@
+"""The published schemas of every file kind, one JSON file each."""
