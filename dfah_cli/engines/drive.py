@@ -1,0 +1,127 @@
+"""Drives a session's coroutine to its end: own loop, signals, and adapters that will not die.
+
+The first Ctrl-C or SIGTERM asks for a drained stop, the second cancels what is in flight, and when even that does not
+end within a few seconds the process leaves with the code of the signal; the store is safe at any of these points.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+REASONS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+LAST_WORD_S = 5.0
+STRAGGLER_S = 0.2
+
+Work = Coroutine[Any, Any, None]
+Stop = Callable[[str], None]
+
+
+def drive(work: Callable[[], Work], stop: Stop) -> None:
+    """Runs the coroutine on a loop of its own; inside a running loop (a notebook), in a thread of its own.
+
+    Raises: what the coroutine raises; KeyboardInterrupt after a second signal.
+    """
+    if _loop_is_running():
+        _in_thread(work, stop)
+    else:
+        _on_own_loop(work, stop)
+
+
+def _loop_is_running() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _in_thread(work: Callable[[], Work], stop: Stop) -> None:
+    failures: list[BaseException] = []
+
+    def body() -> None:
+        try:
+            _on_own_loop(work, stop)
+        except BaseException as problem:  # noqa: BLE001 - carried over to the calling thread
+            failures.append(problem)
+
+    thread = threading.Thread(target=body, name="dfah-run", daemon=True)
+    thread.start()
+    try:
+        thread.join()
+    except KeyboardInterrupt:
+        stop("interrupted")
+        thread.join()
+    if failures:
+        raise failures[0]
+
+
+def _on_own_loop(work: Callable[[], Work], stop: Stop) -> None:
+    loop = asyncio.new_event_loop()
+    loop.set_exception_handler(lambda _loop, _context: None)
+    task = loop.create_task(work())
+    try:
+        with _signals(loop, task, stop):
+            _until_done(loop, task)
+    finally:
+        _abandon(loop)
+    if task.cancelled():
+        raise KeyboardInterrupt
+    task.result()
+
+
+def _until_done(loop: asyncio.AbstractEventLoop, task: asyncio.Task[None]) -> None:
+    while not task.done():
+        try:
+            loop.run_until_complete(asyncio.wait({task}))
+        except (SystemExit, KeyboardInterrupt):
+            # Raised by a task an adapter started: it ends that task, never the schedule.
+            continue
+
+
+@contextmanager
+def _signals(loop: asyncio.AbstractEventLoop, task: asyncio.Task[None], stop: Stop) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    seen: list[int] = []
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        seen.append(number)
+        if len(seen) == 1:
+            loop.call_soon_threadsafe(stop, REASONS[signal.Signals(number)])
+            return
+        loop.call_soon_threadsafe(task.cancel)
+        if len(seen) == 2:
+            # An adapter that blocks the loop cannot be cancelled; the store is safe, so leaving is.
+            timer = threading.Timer(LAST_WORD_S, os._exit, args=(128 + number,))
+            timer.daemon = True
+            timer.start()
+
+    previous = {number: signal.signal(number, handle) for number in REASONS}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+def _abandon(loop: asyncio.AbstractEventLoop) -> None:
+    """Cancels what adapters left running and waits a moment; closing must not hang on one that ignores it."""
+    left = asyncio.all_tasks(loop)
+    for task in left:
+        task.cancel()
+    if left:
+        try:
+            loop.run_until_complete(asyncio.wait(left, timeout=STRAGGLER_S))
+        except (SystemExit, KeyboardInterrupt, RuntimeError):
+            return
+    if not asyncio.all_tasks(loop):
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.close()

@@ -1,0 +1,81 @@
+"""One adapter call under its time limit. Whatever the adapter does, an outcome comes back.
+
+The clock decides: a result that arrives after the limit is a timeout, also when cancellation was swallowed or the
+event loop was blocked. An adapter that ignores cancellation is left behind after a grace period.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from dfah_cli.adapter.contract import Agent, RunContext
+from dfah_cli.adapter.invoke import invoke
+from dfah_cli.execution.clock import Clock
+from dfah_cli.execution.outcome import ManifestChanged, Outcome, Raised, Returned, TimedOut
+from dfah_cli.execution.stalls import LoopWatch
+from dfah_cli.records.case import Case
+from dfah_cli.records.manifest import Manifest
+
+GRACE_S = 1.0
+
+
+class Caller:
+    """Calls one agent; remembers the calls that were left behind, so that they are not collected while running."""
+
+    def __init__(self, agent: Agent, manifest: Manifest, limit_s: float | None, clock: Clock, watch: LoopWatch) -> None:
+        self._agent = agent
+        self._manifest = manifest
+        self._limit_s = limit_s
+        self._limit_us = None if limit_s is None else int(limit_s * 1_000_000)
+        self._clock = clock
+        self._watch = watch
+        self.abandoned: set[asyncio.Task[Outcome]] = set()
+
+    async def call(self, case: Case, context: RunContext) -> tuple[Outcome, int]:
+        """The outcome and the microseconds it took.
+
+        Raises: asyncio.CancelledError only when the run itself is being stopped.
+        """
+        started = self._clock.monotonic_us()
+        outcome = await self._limited(case, context)
+        elapsed = self._clock.monotonic_us() - started
+        if self._limit_us is not None and elapsed > self._limit_us:
+            outcome = TimedOut(self._watch.stalled_s(since_us=started))
+        elif not self._same_manifest():
+            outcome = ManifestChanged()
+        return outcome, elapsed
+
+    async def _limited(self, case: Case, context: RunContext) -> Outcome:
+        task = asyncio.get_running_loop().create_task(self._guarded(case, context))
+        try:
+            done, _ = await asyncio.wait({task}, timeout=self._limit_s)
+        except asyncio.CancelledError:
+            # The run is being stopped, not the adapter: pass it on.
+            task.cancel()
+            self._leave(task)
+            raise
+        if done:
+            return task.result()
+        task.cancel()
+        await asyncio.wait({task}, timeout=min(GRACE_S, self._limit_s or GRACE_S))
+        if not task.done():
+            self._leave(task)
+        return TimedOut()
+
+    def _leave(self, task: asyncio.Task[Outcome]) -> None:
+        self.abandoned.add(task)
+        task.add_done_callback(self.abandoned.discard)
+
+    async def _guarded(self, case: Case, context: RunContext) -> Outcome:
+        # BaseException: SystemExit inside a task would otherwise end the event loop with it.
+        try:
+            return Returned(await invoke(self._agent, case, context))
+        except BaseException as problem:  # noqa: BLE001 - inside an episode nothing escapes
+            return Raised(problem)
+
+    def _same_manifest(self) -> bool:
+        try:
+            manifest = self._agent.manifest
+        except Exception:  # noqa: BLE001 - the property is the user's code
+            return False
+        return manifest is self._manifest or manifest == self._manifest

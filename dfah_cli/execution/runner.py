@@ -1,0 +1,301 @@
+"""Works through a schedule: intent durable, call, judge, terminal durable. One worker per unit of concurrency.
+
+Order rule, per worker: the terminal record of one episode is made durable together with the intent of the next, in
+one commit, before that next call. A crash therefore loses no acknowledged episode and sends nothing twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+
+from attrs import define, evolve, field, frozen
+
+from dfah_cli.adapter.contract import Agent, RunContext
+from dfah_cli.adapter.registry import ToolRegistry
+from dfah_cli.execution.budget import Budget
+from dfah_cli.execution.call import Caller
+from dfah_cli.execution.clock import Clock
+from dfah_cli.execution.events import EpisodeFinished, EpisodeStarted, Observer, RunStarted, Stopping
+from dfah_cli.execution.outcome import Attempt, Judge, Outcome, Raised
+from dfah_cli.execution.recovery import ACTIONS, Action, Survey
+from dfah_cli.execution.stalls import LoopWatch
+from dfah_cli.planning.plan import PlannedRun
+from dfah_cli.records.episode import Episode
+from dfah_cli.records.journal import episode_body, intent_body, note_body, planned_body, time_text
+from dfah_cli.records.keys import SlotKeys
+from dfah_cli.records.manifest import Manifest
+from dfah_cli.records.run_plan import Slot
+from dfah_cli.records.wire import parameters_digest
+from dfah_cli.redaction import redact
+from dfah_cli.store.protocol import RunWriter, SlotState
+
+Body = dict[str, Any]
+
+PLANNED_WINDOW = 4096
+SETTLE_BATCH = 1000
+EMPTY_SHA256 = sha256(b"").hexdigest()
+MAX_ERROR_TEXT = 2000
+
+
+@frozen(kw_only=True)
+class Settings:
+    """Operational choices; none of them is part of the run's identity.
+
+    otherwise unlimited: budget. estimate_nusd: what an episode is expected to cost at most.
+    """
+
+    concurrency: int = 1
+    budget_nusd: int | None = None
+    estimate_nusd: int = 0
+    capture_arguments: bool = False
+
+
+@define(kw_only=True)
+class Tally:
+    """What one session did. stop_reason: None when the schedule was worked through."""
+
+    reused: int = 0
+    calls: int = 0
+    failed: int = 0
+    interrupted: int = 0
+    spent_nusd: int = 0
+    stop_reason: str | None = None
+
+
+@frozen
+class _Done:
+    """A judged episode whose terminal record is not durable yet."""
+
+    ordinal: int
+    episode: Episode
+    body: Body
+    reserved_nusd: int
+    error_text: str | None
+
+
+@define
+class _Worker:
+    """One unit of concurrency. done: rides with the next intent."""
+
+    done: _Done | None = None
+    bodies: list[Body] = field(factory=list)
+
+
+class Runner:
+    """One session over one schedule."""
+
+    def __init__(
+        self,
+        *,
+        planned: PlannedRun,
+        agent: Agent,
+        manifest: Manifest,
+        registry: ToolRegistry | None,
+        writer: RunWriter,
+        survey: Survey,
+        settings: Settings,
+        clock: Clock,
+        observer: Observer,
+    ) -> None:
+        self._planned, self._writer, self._clock, self._observe = planned, writer, clock, observer
+        self._schedule, self._plan, self._registry = planned.schedule, planned.plan, registry
+        self._settings, self._survey = settings, survey
+        self._keys = SlotKeys(manifest.hash)
+        specs = {spec.name: spec for spec in registry.specs} if registry else {}
+        self._judge = Judge(manifest, specs, capture_arguments=settings.capture_arguments)
+        self._parameters_sha256 = parameters_digest(manifest.request_parameters)
+        self._budget = Budget(
+            limit_nusd=settings.budget_nusd,
+            estimate_nusd=settings.estimate_nusd,
+            spent_nusd=survey.spent_nusd,
+            dearest_nusd=survey.dearest_nusd,
+        )
+        self._watch = LoopWatch(clock)
+        self._caller = Caller(agent, manifest, self._plan.episode_timeout_s, clock, self._watch)
+        self._next = 0
+        self._in_flight = 0
+        self._freed = asyncio.Event()
+        self.tally = Tally(spent_nusd=survey.spent_nusd)
+
+    @property
+    def abandoned(self) -> set[asyncio.Task[Outcome]]:
+        """Adapter calls that ignored cancellation and still run."""
+        return self._caller.abandoned
+
+    def request_stop(self, reason: str) -> None:
+        """Dispatches nothing more; what is in flight is drained. The first reason stands."""
+        if self.tally.stop_reason is None:
+            self.tally.stop_reason = reason
+            self._observe(Stopping(reason=reason, in_flight=self._in_flight))
+            self._freed.set()
+
+    def settle(self) -> int:
+        """Gives every slot with an unknown outcome its terminal record; the number of slots left to dispatch."""
+        actions = [ACTIONS[SlotState(state)] for state in self._writer.slots]
+        open_slots = [ordinal for ordinal, action in enumerate(actions) if action is Action.INTERRUPT]
+        for start in range(0, len(open_slots), SETTLE_BATCH):
+            self._writer.commit_now([self._interrupted(o) for o in open_slots[start : start + SETTLE_BATCH]])
+        self.tally.interrupted = len(open_slots)
+        self.tally.reused = actions.count(Action.REUSE)
+        self._observe(RunStarted(planned=len(actions), reused=self.tally.reused, spent_nusd=self._survey.spent_nusd))
+        return actions.count(Action.DISPATCH)
+
+    async def work(self) -> None:
+        """One worker: takes slots in schedule order until none is left, the budget is used up or a stop was asked for.
+
+        Raises: StorageError when the disk fails; nothing else that an adapter could cause.
+        """
+        worker = _Worker()
+        try:
+            while (ordinal := await self._take(worker)) is not None:
+                await self._episode(worker, ordinal)
+        finally:
+            await self._flush(worker)
+
+    def watch(self) -> LoopWatch:
+        """The heartbeat of the loop this session runs on."""
+        return self._watch
+
+    def finish(self) -> None:
+        """Notes in the log why a session ended early."""
+        reason = self.tally.stop_reason
+        if reason:
+            at = time_text(self._clock.now())
+            self._writer.commit_now([note_body(f"stop:{reason}", at, EMPTY_SHA256)])
+
+    async def _take(self, worker: _Worker) -> int | None:
+        """The next slot to dispatch, admitted by the budget; None when this worker is finished."""
+        while self.tally.stop_reason is None:
+            while self._next < len(self._schedule) and self._writer.slots[self._next] == SlotState.COMMITTED:
+                self._next += 1
+            if self._next >= len(self._schedule):
+                return None
+            if self._budget.admits():
+                self._next += 1
+                return self._next - 1
+            await self._flush(worker)
+            if self._budget.admits():
+                continue
+            if self._in_flight == 0:
+                self.request_stop("budget_stop")
+                return None
+            # Episodes in flight may cost less than they reserved.
+            self._freed.clear()
+            await self._freed.wait()
+        return None
+
+    async def _flush(self, worker: _Worker) -> None:
+        if worker.done is not None:
+            done, worker.done = worker.done, None
+            await self._writer.commit([done.body])
+            self._finished(done)
+
+    async def _episode(self, worker: _Worker, ordinal: int) -> None:
+        slot = self._schedule[ordinal]
+        key = self._keys.episode(slot.case_id, slot.replay_index)
+        reserved = self._budget.reserve()
+        self._in_flight += 1
+        try:
+            started_at = await self._intend(worker, ordinal, slot, key, reserved)
+            attempt = await self._attempt(slot, key, started_at)
+        finally:
+            self._in_flight -= 1
+            self._freed.set()
+        episode = self._judge.episode(attempt)
+        self._budget.settle(reserved, episode.cost_nusd)
+        body = episode_body(episode, ordinal=ordinal, key=key, parameters_sha256=self._parameters_sha256)
+        worker.done = _Done(ordinal, episode, body, reserved, _error_text(attempt.outcome))
+        self.tally.calls += 1
+        self.tally.spent_nusd = self._budget.spent_nusd
+
+    async def _intend(self, worker: _Worker, ordinal: int, slot: Slot, key: str, reserved: int) -> datetime:
+        """Makes the intent durable, and with it the previous terminal record of this worker."""
+        now = self._clock.now()
+        bodies = [] if worker.done is None else [worker.done.body]
+        if self._writer.slots[ordinal] == SlotState.ABSENT:
+            start = ordinal - ordinal % PLANNED_WINDOW
+            bodies.append(planned_body(start, min(start + PLANNED_WINDOW, len(self._schedule))))
+        bodies.append(
+            intent_body(
+                ordinal=ordinal,
+                key=key,
+                at=time_text(now),
+                reserved_nusd=reserved,
+                idempotency_key=self._keys.idempotency(slot.case_id, slot.replay_index),
+            )
+        )
+        # Before the call: a crash below must not send twice.
+        await self._writer.commit(bodies)
+        if worker.done is not None:
+            done, worker.done = worker.done, None
+            self._finished(done)
+        self._observe(EpisodeStarted(case_id=slot.case_id, replay_index=slot.replay_index, reserved_nusd=reserved))
+        return now
+
+    async def _attempt(self, slot: Slot, key: str, started_at: datetime) -> Attempt:
+        session = None
+        if self._registry is not None:
+            session = self._registry.session(id_prefix=key[:32], capture_arguments=self._settings.capture_arguments)
+        context = RunContext(
+            manifest_hash=self._plan.manifest_hash,
+            case_id=slot.case_id,
+            replay_index=slot.replay_index,
+            seed=self._plan.seed,
+            idempotency_key=self._keys.idempotency(slot.case_id, slot.replay_index),
+            tools=session,
+        )
+        # evolve copies the input: what this call does to it reaches no other episode.
+        outcome, latency_us = await self._caller.call(evolve(self._planned.cases[slot.case_id]), context)
+        if session is not None:
+            session.close()
+        return Attempt(
+            slot=slot,
+            key=key,
+            outcome=outcome,
+            session=None if session is None else session.trajectory(),
+            started_at=started_at,
+            ended_at=self._clock.now(),
+            latency_us=latency_us,
+        )
+
+    def _interrupted(self, ordinal: int) -> Body:
+        slot = self._schedule[ordinal]
+        key = self._keys.episode(slot.case_id, slot.replay_index)
+        now = self._clock.now()
+        at = self._survey.open_intents.get(ordinal)
+        intended = now if at is None else datetime.fromisoformat(at)
+        episode = self._judge.interrupted(slot, key, intended_at=intended, now=now)
+        body = episode_body(episode, ordinal=ordinal, key=key, parameters_sha256=self._parameters_sha256)
+        return {**body, "recovered_by": self._writer.token}
+
+    def _finished(self, done: _Done) -> None:
+        episode = done.episode
+        if episode.error is not None:
+            self.tally.failed += 1
+        self._observe(
+            EpisodeFinished(
+                case_id=episode.case_id,
+                replay_index=episode.replay_index,
+                status=episode.status.value,
+                cost_nusd=episode.cost_nusd,
+                latency_us=episode.latency_us,
+                tool_calls=len(episode.trajectory.tool_calls),
+                reserved_nusd=done.reserved_nusd,
+                error_kind=None if episode.error is None else episode.error.kind,
+                error_text=done.error_text,
+            )
+        )
+
+
+def _error_text(outcome: Outcome) -> str | None:
+    """Redacted text of what was raised, for the log only."""
+    if not isinstance(outcome, Raised):
+        return None
+    try:
+        text = str(outcome.problem)
+    except Exception:  # noqa: BLE001 - __str__ is the user's code
+        text = "(its text could not be read)"
+    return redact(text[:MAX_ERROR_TEXT])
