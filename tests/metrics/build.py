@@ -1,4 +1,4 @@
-"""Short notation for replay groups: `("Y", "T U")` is decision Y after tools T and U; `k=x` is tool k with argument x."""
+"""Short notation for replay groups: `("Y", "T k=x")` is decision Y after tool T and tool k with argument x."""
 
 from __future__ import annotations
 
