@@ -7,6 +7,7 @@ one commit, before that next call. A crash therefore loses no acknowledged episo
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -28,6 +29,7 @@ from dfah_cli.records.journal import episode_body, intent_body, note_body, plann
 from dfah_cli.records.keys import SlotKeys
 from dfah_cli.records.manifest import Manifest
 from dfah_cli.records.run_plan import Slot
+from dfah_cli.records.tool_spec import ToolSpec
 from dfah_cli.records.wire import parameters_digest
 from dfah_cli.redaction import redact
 from dfah_cli.store.protocol import RunWriter, SlotState
@@ -94,6 +96,7 @@ class Runner:
         agent: Agent,
         manifest: Manifest,
         registry: ToolRegistry | None,
+        tools: Iterable[ToolSpec],
         writer: RunWriter,
         survey: Survey,
         settings: Settings,
@@ -104,7 +107,7 @@ class Runner:
         self._schedule, self._plan, self._registry = planned.schedule, planned.plan, registry
         self._settings, self._survey = settings, survey
         self._keys = SlotKeys(manifest.hash)
-        specs = {spec.name: spec for spec in registry.specs} if registry else {}
+        specs = {spec.name: spec for spec in tools}
         self._judge = Judge(manifest, specs, capture_arguments=settings.capture_arguments)
         self._parameters_sha256 = parameters_digest(manifest.request_parameters)
         self._budget = Budget(

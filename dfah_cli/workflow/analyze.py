@@ -1,0 +1,152 @@
+"""A run directory on disk -> verified evidence, its measurement and its report. Reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+from attrs import frozen
+
+from dfah_cli.errors import ArtifactError, ConfigurationError
+from dfah_cli.evidence.claims import CheckResult, refuse_failures
+from dfah_cli.evidence.verify import Examination, VerifiedRun, examine
+from dfah_cli.gate.record import GateRecord
+from dfah_cli.metrics.measure import RunMeasurement, measure
+from dfah_cli.records.codec import record
+from dfah_cli.records.enums import ReplayMode
+from dfah_cli.records.episode import Episode
+from dfah_cli.records.journal import episode_from_body
+from dfah_cli.records.manifest import Manifest
+from dfah_cli.report.compare import same_statement
+from dfah_cli.report.explain import CaseExplanation, explain
+from dfah_cli.report.file import read_report
+from dfah_cli.report.record import DetachedReport, Report, ReportColumns
+from dfah_cli.report.state import state_report
+from dfah_cli.store.protocol import RunReader
+
+MAX_REPORT_BYTES = 1 << 30
+
+
+@frozen(kw_only=True)
+class Analysis:
+    """One run as its bytes prove it."""
+
+    path: Path
+    report: Report
+    verified: VerifiedRun
+    measurement: RunMeasurement
+
+    @property
+    def checks(self) -> tuple[CheckResult, ...]:
+        """Every decided claim."""
+        return self.verified.checks
+
+
+def open_run(path: str | Path, *, sync: bool = False) -> RunReader:
+    """A reader of a run directory.
+
+    Raises: ConfigurationError when there is none; ArtifactError when it cannot be read as one.
+    """
+    from dfah_cli.store.log import LogStore
+
+    place = Path(path)
+    if not place.exists():
+        raise ConfigurationError(f"{place}: no such run directory; list runs with: dfah ls")
+    return LogStore(place).open_reader(sync=sync)
+
+
+def examine_run(path: str | Path, *, keep_examples: bool = False) -> Examination:
+    """Every claim about a run directory decided; never raises for evidence that fails."""
+    reader = open_run(path)
+    return examine(reader.plan_bytes, reader.manifest_bytes, reader.records(), keep_examples=keep_examples)
+
+
+def analyze(path: str | Path, *, mode: ReplayMode | str | None = None, keep_examples: bool = False) -> Analysis:
+    """The report stated afresh from the bytes, and compared with the newest one recorded.
+
+    mode: None takes the mode of the newest recorded report, else shadow.
+    Raises: ArtifactError naming every claim that does not hold.
+    """
+    reader = open_run(path, sync=True)
+    examination = examine(reader.plan_bytes, reader.manifest_bytes, reader.records(), keep_examples=keep_examples)
+    refuse_failures(examination.checks, str(path))
+    verified = examination.run
+    assert verified is not None
+    measurement = measure(verified.table, replays=verified.plan.replays)
+    recorded = _recorded_report(reader, verified, str(path))
+    if mode is None:
+        mode = ReplayMode.SHADOW if recorded is None else recorded.mode
+    report = state_report(verified, measurement, mode=mode)
+    if recorded is not None and _states_this_evidence(recorded, verified):
+        same_statement(recorded, state_report(verified, measurement, mode=recorded.mode))
+    return Analysis(path=Path(path), report=report, verified=verified, measurement=measurement)
+
+
+def _recorded_report(reader: RunReader, verified: VerifiedRun, where: str) -> DetachedReport | None:
+    if not verified.reports:
+        return None
+    ordinal = verified.reports[-1]["ordinal"]
+    return read_report(orjson.loads(reader.report(ordinal)), f"{where}/reports/{ordinal}.json")
+
+
+def _states_this_evidence(recorded: DetachedReport, verified: VerifiedRun) -> bool:
+    """Whether nothing was committed since the report was stated."""
+    return recorded.commitment == verified.commitment
+
+
+def load_report(path: str | Path, *, allow_unverified: bool = False) -> ReportColumns:
+    """A run directory's report, stated afresh; or a `DetachedReport` from a file.
+
+    Raises: ArtifactError for a file without `allow_unverified`, or one whose digest does not match.
+    """
+    place = Path(path)
+    if place.is_dir():
+        return analyze(place).report
+    if not allow_unverified:
+        raise ArtifactError(
+            f"{place}: a report file alone is no evidence. Open its run directory, "
+            "or pass allow_unverified=True to look at it"
+        )
+    return read_report(_json_file(place), str(place))
+
+
+def load_gate_record(path: str | Path) -> GateRecord:
+    """A gate record from its file."""
+    return record(GateRecord, _json_file(Path(path)))
+
+
+def _json_file(place: Path) -> object:
+    try:
+        if not place.is_file():
+            raise ConfigurationError(f"{place}: no such file")
+        if place.stat().st_size > MAX_REPORT_BYTES:
+            raise ArtifactError(f"{place}: larger than any report")
+        return orjson.loads(place.read_bytes())
+    except orjson.JSONDecodeError:
+        raise ArtifactError(f"{place}: not JSON") from None
+    except OSError as problem:
+        raise ConfigurationError(f"{place}: cannot be read ({problem.strerror})") from None
+
+
+def episodes(path: str | Path, case_id: str | None = None) -> Iterator[Episode]:
+    """The recorded episodes of a run, streaming, in log order; of one case when it is named.
+
+    The caller has verified the run (`analyze`); a damaged log raises ArtifactError here too.
+    """
+    reader = open_run(path)
+    manifest = record(Manifest, orjson.loads(reader.manifest_bytes))
+    for _, body in reader.records():
+        if body["t"] == "episode" and (case_id is None or body["case_id"] == case_id):
+            yield episode_from_body(body, manifest)
+
+
+def explain_case(run_dir: str | Path, case_id: str, *, expected: ReportColumns | None = None) -> CaseExplanation:
+    """All replays of one case side by side, as hashes.
+
+    Raises: ConfigurationError for a case this run does not have; ArtifactError when the run is not the report's.
+    """
+    analysis = analyze(run_dir)
+    if expected is not None and expected.run_plan_sha256 != analysis.report.run_plan_sha256:
+        raise ArtifactError(f"{run_dir}: holds another run than the report was made from")
+    return explain(analysis.verified.plan, case_id, episodes(run_dir, case_id))

@@ -1,0 +1,243 @@
+"""The journey of one run: open, settle, replay, verify, state, gate, publish. The one place it is put together.
+
+What is already recorded is read, verified and reused; a run that is finished is not written to again unless there is
+something new to say about it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import frozen
+
+from dfah_cli.adapter.contract import Agent
+from dfah_cli.adapter.registry import ToolRegistry
+from dfah_cli.canonical import canonical_bytes, digest_bytes
+from dfah_cli.engines.drive import drive
+from dfah_cli.engines.local import run_local
+from dfah_cli.evidence.verify import VerifiedRun, verify
+from dfah_cli.execution.clock import Clock
+from dfah_cli.execution.events import Observer, PlanReady, RunFinished, RunStarted
+from dfah_cli.execution.recovery import NOTHING_YET, survey
+from dfah_cli.execution.runner import Runner, Settings, Tally
+from dfah_cli.gate.evaluate import Gate, GateResult
+from dfah_cli.gate.record import gate_record
+from dfah_cli.metrics.measure import measure
+from dfah_cli.planning.plan import PlannedRun
+from dfah_cli.records.codec import plain
+from dfah_cli.records.enums import ReplayMode
+from dfah_cli.records.journal import canonical_text, time_text
+from dfah_cli.records.manifest import Manifest
+from dfah_cli.records.policy import GatePolicy
+from dfah_cli.records.tool_spec import ToolSpec
+from dfah_cli.report.file import report_text
+from dfah_cli.report.record import Report
+from dfah_cli.report.state import state_report
+from dfah_cli.store.protocol import RunStore, RunWriter, SlotState
+from dfah_cli.workflow.opening import check_same_design
+
+
+@frozen(kw_only=True)
+class Job:
+    """Everything one run needs. where: how messages name the store. provenance: recorded, never hashed."""
+
+    planned: PlannedRun
+    manifest: Manifest
+    agent: Agent
+    registry: ToolRegistry | None
+    tools: tuple[ToolSpec, ...]
+    settings: Settings
+    mode: ReplayMode
+    policy: GatePolicy | None
+    where: str
+    provenance: dict[str, Any]
+    recover_stale_lease: bool = False
+    lease_token: str | None = None
+
+
+@frozen(kw_only=True)
+class Recorded:
+    """What a run came to. gate_path: name of the gate record inside the run directory; None without a gate."""
+
+    report: Report
+    verified: VerifiedRun
+    gate_result: GateResult | None
+    gate_ordinal: int | None
+    tally: Tally
+
+
+def record_run(job: Job, store: RunStore, clock: Clock, observer: Observer) -> Recorded:
+    """Runs what is left of the plan and states the result.
+
+    Raises: DesignMismatchError, LeaseError before anything is called; StorageError when the disk fails.
+    """
+    check_same_design(store.peek_plan(), job.planned.plan, job.where)
+    observer(_plan_ready(job))
+    finished = _finished(job, store)
+    if finished is not None:
+        tally = Tally(reused=finished.episodes)
+        observer(RunStarted(planned=finished.episodes, reused=finished.episodes))
+        return _conclude_finished(job, store, clock, observer, finished, tally)
+    with _open(job, store, clock) as writer:
+        tally = _replay(job, writer, clock, observer)
+        reader = writer.reader()
+        verified = verify(reader.plan_bytes, reader.manifest_bytes, reader.records())
+        if verified.complete:
+            writer.seal(episodes=verified.episodes, episode_root=verified.episode_root, commitment=verified.commitment)
+        recorded = _conclude(job, writer, clock, verified, tally)
+    observer(_run_finished(recorded))
+    return recorded
+
+
+def _plan_ready(job: Job) -> PlanReady:
+    plan, cases = job.planned.plan, job.planned.cases
+    estimate = job.settings.estimate_nusd
+    ceiling = estimate * plan.episodes_planned if estimate else None
+    if job.settings.budget_nusd is not None:
+        ceiling = min(job.settings.budget_nusd, ceiling) if ceiling is not None else job.settings.budget_nusd
+    return PlanReady(
+        plan_sha256=plan.sha256,
+        suite_id=plan.suite_id,
+        suite_version=plan.suite_version,
+        cases=len(cases),
+        replays=plan.replays,
+        episodes_planned=plan.episodes_planned,
+        out=job.where,
+        cost_ceiling_nusd=ceiling,
+        raw_case_ids=sum(case.artifact_case_id is None for case in cases.values()),
+    )
+
+
+def _run_finished(recorded: Recorded) -> RunFinished:
+    tally = recorded.tally
+    return RunFinished(
+        committed=recorded.verified.episodes,
+        reused=tally.reused,
+        failed=recorded.report.episodes_completed - recorded.report.episodes_eligible,
+        spent_nusd=recorded.report.total_cost_nusd,
+        stop_reason=tally.stop_reason,
+    )
+
+
+def _finished(job: Job, store: RunStore) -> VerifiedRun | None:
+    """The verified run, when it is sealed: then nothing is left to run and no lease is needed."""
+    if store.peek_plan() is None:
+        return None
+    reader = store.open_reader(sync=True)
+    if not reader.tail().sealed:
+        return None
+    return verify(reader.plan_bytes, reader.manifest_bytes, reader.records())
+
+
+def _open(job: Job, store: RunStore, clock: Clock) -> RunWriter:
+    return store.open_writer(
+        plan_bytes=job.planned.plan.encoded,
+        manifest_bytes=canonical_bytes(plain(job.manifest)),
+        clock=lambda: time_text(clock.now()),
+        recover_stale_lease=job.recover_stale_lease,
+        lease_token=job.lease_token,
+        concurrency=job.settings.concurrency,
+    )
+
+
+def _replay(job: Job, writer: RunWriter, clock: Clock, observer: Observer) -> Tally:
+    untouched = not any(writer.slots)
+    seen = NOTHING_YET if untouched else survey(writer.reader().records())
+    if any(state != SlotState.COMMITTED for state in writer.slots):
+        writer.commit_now([_session(job, writer, clock)])
+    runner = Runner(
+        planned=job.planned,
+        agent=job.agent,
+        manifest=job.manifest,
+        registry=job.registry,
+        tools=job.tools,
+        writer=writer,
+        survey=seen,
+        settings=job.settings,
+        clock=clock,
+        observer=observer,
+    )
+    drive(lambda: run_local(runner, job.settings.concurrency), runner.request_stop)
+    return runner.tally
+
+
+def _session(job: Job, writer: RunWriter, clock: Clock) -> dict[str, Any]:
+    return {
+        "t": "session",
+        "w": writer.token,
+        "at": time_text(clock.now()),
+        "provenance": canonical_text(job.provenance),
+    }
+
+
+def _state(job: Job, verified: VerifiedRun) -> Report:
+    return state_report(verified, measure(verified.table, replays=verified.plan.replays), mode=job.mode)
+
+
+def _conclude(job: Job, writer: RunWriter, clock: Clock, verified: VerifiedRun, tally: Tally) -> Recorded:
+    """States the report and the verdict, and publishes what is not published yet."""
+    report = _state(job, verified)
+    payload = report_text(report).encode()
+    ordinal = _published(verified, payload)
+    if ordinal is None:
+        tail = writer.reader().tail()
+        body = {"log_n": tail.n, "log_root": tail.root, "commitment": verified.commitment}
+        ordinal = writer.publish_report(payload, body)
+    result = None if job.policy is None else Gate(job.policy).evaluate(report)
+    gate_ordinal = None if result is None else _publish_gate(job, writer, clock, verified, report, result, ordinal)
+    return Recorded(report=report, verified=verified, gate_result=result, gate_ordinal=gate_ordinal, tally=tally)
+
+
+def _published(verified: VerifiedRun, payload: bytes) -> int | None:
+    """Ordinal of the newest report, when it says the same."""
+    newest = verified.reports[-1] if verified.reports else None
+    return newest["ordinal"] if newest is not None and newest["sha256"] == digest_bytes(payload) else None
+
+
+def _publish_gate(
+    job: Job,
+    writer: RunWriter,
+    clock: Clock,
+    verified: VerifiedRun,
+    report: Report,
+    result: GateResult,
+    report_ordinal: int,
+) -> int:
+    assert job.policy is not None
+    known = _known_gate(verified, job.policy, report_ordinal)
+    if known is not None:
+        return known
+    attempt = len(verified.gates) + 1
+    record = gate_record(report, job.policy, result, at=clock.now(), attempt=attempt)
+    body = {
+        "report": report_ordinal,
+        "policy_sha256": job.policy.sha256,
+        "verdict": result.verdict.value,
+        "attempt": attempt,
+    }
+    return writer.publish_gate(canonical_bytes(plain(record)), body)
+
+
+def _known_gate(verified: VerifiedRun, policy: GatePolicy, report_ordinal: int) -> int | None:
+    for gate in reversed(verified.gates):
+        if gate["policy_sha256"] == policy.sha256 and gate["report"] == report_ordinal:
+            ordinal: int = gate["ordinal"]
+            return ordinal
+    return None
+
+
+def _conclude_finished(
+    job: Job, store: RunStore, clock: Clock, observer: Observer, verified: VerifiedRun, tally: Tally
+) -> Recorded:
+    """The result of a sealed run; the lease is taken only when something new is to be published."""
+    report = _state(job, verified)
+    ordinal = _published(verified, report_text(report).encode())
+    known = None if ordinal is None or job.policy is None else _known_gate(verified, job.policy, ordinal)
+    if ordinal is None or (job.policy is not None and known is None):
+        with _open(job, store, clock) as writer:
+            recorded = _conclude(job, writer, clock, verified, tally)
+    else:
+        result = None if job.policy is None else Gate(job.policy).evaluate(report)
+        recorded = Recorded(report=report, verified=verified, gate_result=result, gate_ordinal=known, tally=tally)
+    observer(_run_finished(recorded))
+    return recorded

@@ -1,0 +1,105 @@
+"""What one run is asked to do, from whichever front end: frozen, validated, without a value of the suite."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import field, frozen
+
+from dfah_cli.errors import ConfigurationError
+from dfah_cli.planning.plan import Design
+from dfah_cli.records import fields
+from dfah_cli.records.enums import ReplayMode
+from dfah_cli.records.policy import GatePolicy
+
+REPORT_FORMATS = ("html", "md", "junit", "json")
+ENGINES = ("local", "ray")
+
+USD = fields.optional(fields.real(0.0, above=True))
+
+
+@frozen(kw_only=True)
+class ReportFile:
+    """A report to write. file: None for `report.<format>` in the run directory."""
+
+    format: str = field(validator=fields.one_of(*REPORT_FORMATS))
+    file: str | None = field(default=None, validator=fields.optional(fields.name))
+
+
+@frozen(kw_only=True)
+class Engine:
+    """What runs the episodes. address: of a running cluster. workers: None for as many as there are cores."""
+
+    name: str = field(default="local", validator=fields.one_of(*ENGINES))
+    address: str | None = field(default=None, validator=fields.optional(fields.name))
+    workers: int | None = field(default=None, validator=fields.optional(fields.integer(1)))
+
+
+def _mode(value: Any) -> Any:
+    return ReplayMode(value) if type(value) is str and value in tuple(ReplayMode) else value
+
+
+@frozen(kw_only=True)
+class RunRequest:
+    """One run. Fields are identity (they change the run plan digest or are refused), policy or operational.
+
+    Identity
+    adapter: reference, `pkg.module:name` or a dotted path. suite: name or path; None for the adapter's own.
+    agent: parameters the adapter is configured with. expected: fields the adapter's manifest must have.
+    case: ids to run; empty for all. limit: cut the selection after so many cases.
+    episode_timeout_s: seconds; None for no limit.
+
+    Policy
+    policy: None when no gate is asked for.
+
+    Operational
+    out: the run directory; None for one named after the plan, inside `store`.
+    budget_usd, max_episode_cost_usd: US dollars; None for no limit.
+    """
+
+    adapter: str = field(validator=fields.name)
+    suite: str | None = field(default=None, validator=fields.optional(fields.name))
+    agent: dict[str, Any] = field(factory=dict, converter=fields.to_json, validator=fields.json_map)
+    expected: dict[str, Any] = field(factory=dict, converter=fields.to_json, validator=fields.json_map)
+    # Checked by `design`, which every request makes.
+    replays: int = 3
+    seed: int = 42
+    sample_rate: float = 1.0
+    episode_timeout_s: float | None = None
+    case: tuple[str, ...] = field(default=(), converter=fields.to_tuple)
+    limit: int | None = None
+
+    policy: GatePolicy | None = field(default=None, validator=fields.optional(fields.instance_of(GatePolicy)))
+
+    mode: ReplayMode = field(default=ReplayMode.SHADOW, converter=_mode, validator=fields.instance_of(ReplayMode))
+    concurrency: int = field(default=1, validator=fields.integer(1, 100_000))
+    budget_usd: float | None = field(default=None, converter=fields.to_float, validator=USD)
+    max_episode_cost_usd: float | None = field(default=None, converter=fields.to_float, validator=USD)
+    out: str | None = field(default=None, validator=fields.optional(fields.name))
+    store: str = field(default=".dfah/runs", validator=fields.name)
+    capture_tool_arguments: bool = field(default=False, validator=fields.flag)
+    recover_stale_lease: bool = field(default=False, validator=fields.flag)
+    lease_token: str | None = field(default=None, repr=False, validator=fields.optional(fields.name))
+    engine: Engine = field(factory=Engine, validator=fields.instance_of(Engine))
+    report: tuple[ReportFile, ...] = field(
+        default=(), converter=fields.to_tuple, validator=fields.tuple_of(fields.instance_of(ReportFile))
+    )
+
+    def __attrs_post_init__(self) -> None:
+        _ = self.design
+        if self.mode is ReplayMode.BLOCKING and self.policy is None:
+            raise ConfigurationError("mode 'blocking' needs a gate; name one, or use mode 'shadow'")
+        if self.budget_usd is not None and self.max_episode_cost_usd is None:
+            raise ConfigurationError("budget_usd needs max_episode_cost_usd: the most that one episode can cost")
+
+    @property
+    def design(self) -> Design:
+        """Replays, seed, sample rate, time limit and selection: the part of the plan that is asked for."""
+        return Design(
+            replays=self.replays,
+            seed=self.seed,
+            sample_rate=self.sample_rate,
+            episode_timeout_s=self.episode_timeout_s,
+            only=self.case,
+            limit=self.limit,
+        )
