@@ -1,0 +1,56 @@
+# Only Python and make are needed. Every target builds what it needs in .venv.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+JOBS ?= auto
+
+.PHONY: help demo test check lint plan-check bench soak golden docs clean
+
+help:
+	@echo "make demo        set up and run: dfah-run suite=toy-risk replays=3"
+	@echo "make test        set up and run the tests"
+	@echo "make check       ruff, mypy --strict, import contracts"
+	@echo "make lint        strict YAML and JSON Schema over configs/ and suites/"
+	@echo "make plan-check  fail when plans.lock is stale"
+	@echo "make bench       measure speed against the peer and the disk (builds an environment for the peer)"
+	@echo "make soak        slow, exhaustive and statistical tests"
+	@echo "make golden      rewrite the golden files, to be read in the diff"
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $(STAMP)
+
+demo: $(STAMP)
+	@$(BIN)/dfah-run suite=toy-risk replays=3
+	@echo
+	@echo "Next: an agent that is unstable on purpose, with a report to look at:"
+	@echo "  $(BIN)/dfah-run suite=compliance-triage adapter=dfah.demo:unstable_agent replays=5 report=[html]"
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -n $(JOBS) -m 'not soak'
+
+check: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+lint: $(STAMP)
+	$(BIN)/dfah lint configs suites
+
+plan-check: $(STAMP)
+	$(BIN)/dfah plan check
+
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks
+
+soak: $(STAMP)
+	$(BIN)/python -m pytest -n $(JOBS) -m soak -s
+
+golden: $(STAMP)
+	$(BIN)/python -m pytest tests/golden --update-golden
+
+clean:
+	rm -rf $(VENV) .dfah dist build
