@@ -1,0 +1,1 @@
+"""Parts of `dfah.demo`: policies, tools and the agents built from them."""
