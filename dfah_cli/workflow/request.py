@@ -64,8 +64,8 @@ class RunRequest:
     # Checked by `design`, which every request makes.
     replays: int = 3
     seed: int = 42
-    sample_rate: float = 1.0
-    episode_timeout_s: float | None = None
+    sample_rate: float = field(default=1.0, converter=fields.to_float)
+    episode_timeout_s: float | None = field(default=None, converter=fields.to_float)
     case: tuple[str, ...] = field(default=(), converter=fields.to_tuple)
     limit: int | None = None
 
