@@ -1,0 +1,50 @@
+"""From a report and a gate result to what the caller is told: one object for the printed verdict and the exit code."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from dfah_cli.errors import ExitCode
+from dfah_cli.gate.evaluate import GateResult, Verdict
+from dfah_cli.records.enums import ReplayMode, ReportStatus
+from dfah_cli.report.record import ReportColumns
+from dfah_cli.report.view import GateRow
+
+
+@frozen(kw_only=True)
+class Outcome:
+    """verdict: None when no gate was asked for. why: the reason of the exit code in words."""
+
+    code: ExitCode
+    verdict: Verdict | None
+    why: str
+
+
+def judge(report: ReportColumns, result: GateResult | None, *, mode: ReplayMode) -> Outcome:
+    """The outcome of a run or of a gate; a run that is not complete is never 0, in any mode."""
+    verdict = None if result is None else result.verdict
+    if report.status is not ReportStatus.COMPLETE:
+        return Outcome(code=ExitCode.UNDECIDED, verdict=verdict, why="the run is not complete")
+    if verdict is Verdict.INCONCLUSIVE:
+        return Outcome(code=ExitCode.UNDECIDED, verdict=verdict, why="the data do not decide the gate")
+    if verdict is Verdict.FAIL and mode is ReplayMode.BLOCKING:
+        return Outcome(code=ExitCode.NO, verdict=verdict, why="the gate does not pass")
+    if verdict is Verdict.FAIL:
+        return Outcome(code=ExitCode.OK, verdict=verdict, why="shadow mode reports a failing gate and goes on")
+    return Outcome(code=ExitCode.OK, verdict=verdict, why="done" if verdict is None else "the gate passes")
+
+
+def gate_rows(result: GateResult | None) -> tuple[GateRow, ...]:
+    """The checks as rows of a view; none without a gate."""
+    if result is None:
+        return ()
+    return tuple(
+        GateRow(
+            name=check.name,
+            verdict=str(check.verdict),
+            observed=check.observed,
+            expected=check.expected,
+            at_least=check.at_least,
+        )
+        for check in result.checks
+    )

@@ -1,0 +1,159 @@
+"""Pictures as inline SVG, made of numbers and escaped text only. Pure.
+
+Every picture says in its title what it shows; its numbers stand in a table beside it; nothing is said by colour alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from markupsafe import Markup, escape
+
+from dfah_cli.render.text import escape as harmless
+from dfah_cli.report.view import MetricRow, TaskRow
+
+WIDTH = 560
+LABEL = 130
+ROW = 26
+LADDER = ("tools", "count", "order", "arguments", "results")
+MAX_TASKS = 60
+
+
+def _svg(height: int, title: str, body: Sequence[Markup]) -> Markup:
+    head = Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">').format(WIDTH, height, title)
+    return head + Markup("<title>{}</title>").format(title) + Markup("").join(body) + Markup("</svg>")
+
+
+def _label(text: str, y: int) -> Markup:
+    shown = harmless(text)
+    cut = shown if len(shown) <= 20 else shown[:19] + "…"
+    return Markup('<text x="0" y="{}" class="label">{}</text>').format(y + 4, cut)
+
+
+def _x(value: float, low: float, high: float) -> float:
+    inner = WIDTH - LABEL - 12
+    return round(LABEL + inner * (min(max(value, low), high) - low) / (high - low), 1)
+
+
+def _axis(low: float, high: float, y: int, ticks: Sequence[float]) -> list[Markup]:
+    line = Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" class="axis"/>').format(LABEL, WIDTH - 12, y, y)
+    marks = [
+        Markup('<text x="{}" y="{}" class="tick">{}</text>').format(_x(tick, low, high), y + 14, f"{tick:g}")
+        for tick in ticks
+    ]
+    return [line, *marks]
+
+
+def metric_bar(row: MetricRow) -> Markup:
+    """One number with its interval against its threshold; an empty picture when the number is unavailable."""
+    if row.number is None:
+        return Markup("")
+    low, high = (-1.0, 1.0) if row.key == "gap" else (0.0, 100.0 if row.key == "flags_per_100_cases" else 1.0)
+    body = [Markup('<line x1="0" x2="200" y1="12" y2="12" class="axis"/>')]
+    at = _small(row.number, low, high)
+    if row.low and row.high:
+        ends = (_small(float(row.low), low, high), _small(float(row.high), low, high))
+        body.append(Markup('<line x1="{}" x2="{}" y1="12" y2="12" class="interval"/>').format(*ends))
+    if row.gate is not None and isinstance(row.gate.expected, float):
+        limit = _small(row.gate.expected, low, high)
+        body.append(Markup('<line x1="{0}" x2="{0}" y1="3" y2="21" class="limit"/>').format(limit))
+    body.append(Markup('<circle cx="{}" cy="12" r="4.5" class="dot"/>').format(at))
+    title = f"{row.label} {row.value}" + (f", threshold {row.gate.bound}" if row.gate else "")
+    head = Markup('<svg viewBox="0 0 200 24" class="bar" role="img" aria-label="{}">').format(title)
+    return head + Markup("").join(body) + Markup("</svg>")
+
+
+def _small(value: float, low: float, high: float) -> float:
+    return round(6 + 188 * (min(max(value, low), high) - low) / (high - low), 1)
+
+
+def agreement_chart(tasks: Sequence[TaskRow]) -> Markup:
+    """DAR (disc) and TAR.seq (square) of each task on one axis; the line between them is the gap."""
+    shown = tasks[:MAX_TASKS]
+    low = 0.0 if any(t.numbers.tar.seq < 0.5 or t.numbers.dar < 0.5 for t in shown) else 0.5
+    body: list[Markup] = []
+    for index, task in enumerate(shown):
+        y = 14 + ROW * index
+        dar, seq = _x(task.numbers.dar, low, 1.0), _x(task.numbers.tar.seq, low, 1.0)
+        body.append(_label(task.task, y))
+        body.append(Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" class="grid"/>').format(LABEL, WIDTH - 12, y, y))
+        body.append(Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" class="gap"/>').format(seq, dar, y, y))
+        body.append(Markup('<rect x="{}" y="{}" width="9" height="9" class="seq"/>').format(seq - 4.5, y - 4.5))
+        body.append(Markup('<circle cx="{}" cy="{}" r="4.5" class="dot"/>').format(dar, y))
+    bottom = 14 + ROW * len(shown)
+    body += _axis(low, 1.0, bottom, (low, (low + 1) / 2, 1.0))
+    return _svg(bottom + 22, "Agreement by task: DAR as disc, TAR.seq as square", body)
+
+
+def ladder_chart(tasks: Sequence[TaskRow]) -> Markup:
+    """Where two replays stop agreeing, one stacked bar a task; each step has its own hatch beside its colour."""
+    shown = tasks[:MAX_TASKS]
+    widest = max((sum(_losses(task)) for task in shown), default=0.0) or 1.0
+    top = math.ceil(widest * 10) / 10
+    body: list[Markup] = [_patterns()]
+    for index, task in enumerate(shown):
+        y, start = 14 + ROW * index, 0.0
+        body.append(_label(task.task, y))
+        for name, loss in zip(LADDER, _losses(task), strict=True):
+            if loss > 0:
+                left, right = _x(start, 0.0, top), _x(start + loss, 0.0, top)
+                body.append(_segment(name, left, right, y, loss))
+            start += loss
+    bottom = 14 + ROW * len(shown)
+    body += _axis(0.0, top, bottom, (0.0, top / 2, top))
+    return _svg(bottom + 22, "Where the agreement of two replays is lost, by task", body)
+
+
+def _segment(name: str, left: float, right: float, y: int, loss: float) -> Markup:
+    box = Markup('x="{}" y="{}" width="{}" height="16"').format(left, y - 8, round(max(right - left, 0.5), 1))
+    title = Markup("<title>{} {}</title>").format(name, f"{loss:.3f}")
+    return Markup('<g class="step">{}<rect {} class="l-{}"/><rect {} fill="url(#h-{})"/></g>').format(
+        title, box, name, box, name
+    )
+
+
+def _losses(task: TaskRow) -> list[float]:
+    return [getattr(task.ladder, name) or 0.0 for name in LADDER]
+
+
+HATCHES = {
+    "tools": "",
+    "count": "M0 6L6 0",
+    "order": "M0 0L6 6",
+    "arguments": "M0 3H6",
+    "results": "M1 1h1v1h-1zM4 4h1v1h-1z",
+}
+
+
+def _patterns() -> Markup:
+    made = [
+        Markup(
+            '<pattern id="h-{}" width="6" height="6" patternUnits="userSpaceOnUse">'
+            '<path d="{}" class="hatch"/></pattern>'
+        ).format(name, path)
+        for name, path in HATCHES.items()
+    ]
+    return Markup("<defs>") + Markup("").join(made) + Markup("</defs>")
+
+
+def histogram(values: Sequence[int], spell: object, title: str) -> Markup:
+    """How often values of each size occur, in 24 equal bins; an empty picture without values.
+
+    spell: turns a value into its label.
+    """
+    if not values:
+        return Markup("")
+    assert callable(spell)
+    low, high = min(values), max(values)
+    bins = [0] * 24
+    for value in values:
+        bins[min(23, (value - low) * 24 // (high - low) if high > low else 0)] += 1
+    top, body = max(bins), []
+    for index, number in enumerate(bins):
+        height = round(60 * number / top, 1)
+        box = (20 + index * 21, round(66 - height, 1), 19, height)
+        body.append(Markup('<rect x="{}" y="{}" width="{}" height="{}" class="hist"/>').format(*box))
+    body.append(Markup('<text x="20" y="82" class="tick start">{}</text>').format(spell(low)))
+    body.append(Markup('<text x="522" y="82" class="tick end">{}</text>').format(spell(high)))
+    return _svg(88, f"{title}: {len(values)} episodes from {escape(spell(low))} to {escape(spell(high))}", body)

@@ -1,0 +1,33 @@
+"""One JSON document on stdout. Pure."""
+
+from __future__ import annotations
+
+import json
+
+from dfah_cli.canonical import JSONValue
+from dfah_cli.gate.evaluate import GateResult
+from dfah_cli.records.codec import plain
+from dfah_cli.report.file import report_object
+from dfah_cli.report.record import ReportColumns
+
+FORMAT = "dfah-report-1"
+
+
+def report_document(
+    report: ReportColumns, result: GateResult | None = None, extra: dict[str, JSONValue] | None = None
+) -> dict[str, JSONValue]:
+    """The report as its file has it, with the gate (null without one) and what a command adds."""
+    return {
+        "format": FORMAT,
+        "report": report_object(report),
+        "artifacts_verified": report.artifacts_verified,
+        "flags_per_100_cases": report.flags_per_100_cases,
+        "sequence_flags_per_100_cases": report.sequence_flags_per_100_cases,
+        "gate": None if result is None else plain(result) | {"verdict": str(result.verdict)},
+        **(extra or {}),
+    }
+
+
+def json_text(value: JSONValue) -> str:
+    """Indented JSON with a final newline; ASCII only, so that every locale can write it."""
+    return json.dumps(value, indent=2, ensure_ascii=True, allow_nan=False) + "\n"

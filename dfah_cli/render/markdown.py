@@ -1,0 +1,118 @@
+"""A report for step summaries and pull-request comments. Pure.
+
+User text stands in code spans or escaped cells: it can be neither markup nor a mention nor a link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from dfah_cli.render.text import escape
+from dfah_cli.report.view import ReportView
+
+MARKER = "<!-- dfah-report:{key} -->"
+CASES = 20
+SIGN = {"pass": "✅ pass", "fail": "❌ fail", "inconclusive": "❔ inconclusive"}
+
+
+def code(text: str) -> str:
+    """User text as a code span that no content of its own can close, safe inside a table cell."""
+    shown = escape(text).replace("|", "\\|")
+    ticks = "`"
+    while ticks in shown:
+        ticks += "`"
+    pad = " " if shown.startswith("`") or shown.endswith("`") else ""
+    return f"{ticks}{pad}{shown}{pad}{ticks}"
+
+
+def markdown(view: ReportView, *, key: str = "report") -> str:
+    """The report; `key` goes into a hidden marker by which a later comment finds and replaces this one."""
+    safe = "".join(c for c in escape(key) if c.isalnum() or c in "._-")
+    return "\n".join([MARKER.format(key=safe), *_lines(view)]) + "\n"
+
+
+def _lines(view: ReportView) -> Iterator[str]:
+    yield f"## {code(view.title)}"
+    yield ""
+    verdict = "" if view.gate_verdict is None else f"**Gate: {SIGN[view.gate_verdict]}** · "
+    yield f"{verdict}{view.sentence}"
+    yield ""
+    yield f"{view.design} · {view.scope} · status {view.status} · {view.mode} mode"
+    yield ""
+    yield from _metrics(view)
+    yield ""
+    yield f"Two replays agree: decision {view.pairwise[0][1]}, path {view.pairwise[1][1]}."
+    yield from _tasks(view)
+    yield from _cases(view)
+    yield from _reasons(view)
+    yield from _checks(view)
+    yield ""
+    yield from (f"> {limit}" for limit in view.limits)
+    yield ""
+    yield "<details><summary>Evidence</summary>"
+    yield ""
+    yield from _table(("", ""), ((name, code(value)) for name, value in view.facts))
+    yield ""
+    yield "</details>"
+
+
+def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    yield "| " + " | ".join(header) + " |"
+    yield "|" + " --- |" * len(header)
+    for row in rows:
+        yield "| " + " | ".join(row) + " |"
+
+
+def _metrics(view: ReportView) -> Iterator[str]:
+    rows = (
+        (
+            row.label,
+            row.value,
+            row.interval,
+            f"{row.n} {row.unit}",
+            "" if row.gate is None else row.gate.bound,
+            "" if row.gate is None else SIGN[row.gate.verdict],
+        )
+        for row in view.metrics
+    )
+    yield from _table(("metric", "value", "95 % interval", "n", "gate", "verdict"), rows)
+
+
+def _tasks(view: ReportView) -> Iterator[str]:
+    if len(view.tasks) > 1:
+        yield ""
+        rows = ((code(t.task), str(t.cases), t.dar, t.tar_seq, t.gap, str(t.flags)) for t in view.tasks)
+        yield from _table(("task", "cases", "DAR", "TAR.seq", "gap", "flags"), rows)
+
+
+def _cases(view: ReportView) -> Iterator[str]:
+    if not view.attention:
+        return
+    yield ""
+    shown = view.cases[: min(CASES, view.attention)]
+    rows = ((code(c.case_id), code(c.decision), c.paths, c.kind, code(c.parts_at)) for c in shown)
+    yield from _table(("review first", "decision", "same path", "kind", "parts at"), rows)
+    if view.attention > len(shown):
+        yield ""
+        yield f"… {view.attention - len(shown)} more"
+
+
+def _reasons(view: ReportView) -> Iterator[str]:
+    if view.reasons:
+        yield ""
+        yield from _table(("not judged because", "cases"), ((code(r), str(n)) for r, n in view.reasons))
+
+
+def _checks(view: ReportView) -> Iterator[str]:
+    if view.checks:
+        yield ""
+        rows = (
+            (
+                code(check.name),
+                check.observed if isinstance(check.observed, str) else f"{check.observed:.6g}",
+                check.bound,
+                SIGN[check.verdict],
+            )
+            for check in view.checks
+        )
+        yield from _table(("gate check", "found", "asked for", "verdict"), rows)

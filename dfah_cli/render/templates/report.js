@@ -1,0 +1,114 @@
+"use strict";
+(() => {
+  const byId = (id) => document.getElementById(id);
+  const HEIGHT = 31, MARGIN = 12, COLUMNS = ["id", "task", "status", "decision", "strip", "paths", "kind", "parts"];
+  const ORDER = { "decision changed": 0, "flagged": 1, "not judged": 2, "stable": 3 };
+  const body = byId("rows"), scroll = byId("scroll"), table = byId("table"), dialog = byId("dialog");
+  const all = JSON.parse(byId("data").textContent);
+  let shown = all, sortKey = null, descending = false, first = -1;
+
+  const make = (tag, text, cls) => {
+    const node = document.createElement(tag);
+    if (text !== undefined) node.textContent = text;
+    if (cls) node.className = cls;
+    return node;
+  };
+  const strip = (row) => {
+    const cell = make("td", undefined, "strip");
+    for (const [letter, place, told] of row.strip.slice(0, 40)) {
+      const at = "ABCDEFGH".indexOf(letter);
+      const mark = make("span", letter, "c v" + (letter === "×" ? "x" : at < 0 ? 7 : at) + " d" + Math.min(place, 5));
+      mark.title = told;
+      cell.append(mark);
+    }
+    if (row.strip.length > 40) cell.append(make("span", "… " + row.strip.length));
+    return cell;
+  };
+  const line = (row, index) => {
+    const tr = make("tr");
+    tr.setAttribute("aria-rowindex", String(index + 2));
+    for (const key of COLUMNS) {
+      if (key === "strip") { tr.append(strip(row)); continue; }
+      const cell = make(key === "id" ? "th" : "td", key === "id" ? undefined : row[key], key === "status" ? "s-" + row.status.replaceAll(" ", "-") : "");
+      if (key === "id") {
+        cell.scope = "row";
+        const open = make("button", row.id);
+        open.type = "button";
+        open.addEventListener("click", () => explain(row));
+        cell.append(open);
+      } else cell.title = row[key];
+      tr.append(cell);
+    }
+    return tr;
+  };
+  const space = (rows) => {
+    const tr = make("tr", undefined, "space"), td = make("td");
+    td.colSpan = COLUMNS.length;
+    tr.setAttribute("aria-hidden", "true");
+    td.style.height = rows * HEIGHT + "px";
+    tr.append(td);
+    return tr;
+  };
+  const draw = (force) => {
+    const from = Math.max(0, Math.floor(scroll.scrollTop / HEIGHT) - MARGIN);
+    if (!force && Math.abs(from - first) < MARGIN / 2) return;
+    first = from;
+    const to = Math.min(shown.length, from + Math.ceil(scroll.clientHeight / HEIGHT) + 2 * MARGIN + 6);
+    const rows = [];
+    if (from) rows.push(space(from));
+    for (let i = from; i < to; i++) rows.push(line(shown[i], i));
+    if (to < shown.length) rows.push(space(shown.length - to));
+    body.replaceChildren(...rows);
+  };
+  const explain = (row) => {
+    byId("d-title").textContent = row.id;
+    byId("d-text").textContent = `task ${row.task} · ${row.status} · decision ${row.decision} · same path ${row.paths} · kind ${row.kind} · ${row.parts}`;
+    byId("d-tree").replaceChildren(...row.tree.map(([depth, steps, replays]) => {
+      const item = make("li", undefined, "t" + Math.min(depth, 8));
+      item.append(make("code", steps), " ", make("span", "replays " + replays, "who"));
+      return item;
+    }));
+    dialog.showModal();
+  };
+  const value = (row) => sortKey === "strip" ? new Set(row.strip.map((cell) => cell[0])).size : sortKey === "status" ? ORDER[row.status] : row[sortKey];
+  const apply = () => {
+    const text = byId("q").value.toLowerCase();
+    const wanted = ["status", "task", "kind"].map((key) => [key, byId("f-" + key).value]).filter((pair) => pair[1]);
+    shown = all.filter((row) => wanted.every(([key, want]) => row[key] === want) && (!text || row.search.includes(text)));
+    if (sortKey) {
+      const sign = descending ? -1 : 1;
+      shown.sort((a, b) => { const x = value(a), y = value(b); return x < y ? -sign : x > y ? sign : 0; });
+    }
+    byId("count").textContent = shown.length === all.length ? `${all.length} cases` : `${shown.length} of ${all.length} cases`;
+    table.setAttribute("aria-rowcount", String(shown.length + 1));
+    scroll.scrollTop = 0;
+    draw(true);
+  };
+  const start = () => {
+    for (const row of all) row.search = [row.id, row.task, row.decision, row.kind, row.status, row.parts].join("\n").toLowerCase();
+    for (const key of ["status", "task", "kind"]) {
+      const values = [...new Set(all.map((row) => row[key]))].sort();
+      byId("f-" + key).append(...values.map((text) => { const option = make("option", text); option.value = text; return option; }));
+      byId("f-" + key).addEventListener("change", apply);
+    }
+    for (const head of table.tHead.querySelectorAll("th")) {
+      const button = make("button", head.textContent);
+      button.type = "button";
+      button.addEventListener("click", () => {
+        descending = sortKey === head.dataset.key && !descending;
+        sortKey = head.dataset.key;
+        for (const other of table.tHead.querySelectorAll("th")) other.removeAttribute("aria-sort");
+        head.setAttribute("aria-sort", descending ? "descending" : "ascending");
+        apply();
+      });
+      head.replaceChildren(button);
+    }
+    byId("q").addEventListener("input", apply);
+    scroll.addEventListener("scroll", () => requestAnimationFrame(() => draw(false)), { passive: true });
+    byId("tools").hidden = false;
+    byId("static-trees").remove();
+    table.classList.add("live");
+    apply();
+  };
+  start();
+})();

@@ -1,0 +1,134 @@
+"""A report for people at a terminal, as Rich renderables. User text never reaches Rich as markup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from dfah_cli.render.text import escape
+from dfah_cli.report.view import MetricRow, ReportView, TaskRow
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+VERDICT_STYLE = {"pass": "green", "fail": "bold red", "inconclusive": "yellow"}
+CASES = 6
+LADDER = ("tools", "count", "order", "arguments", "results")
+EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def report_renderables(view: ReportView) -> Iterator[RenderableType]:
+    """The report in reading order, verdict sentence first; an empty text is a blank line."""
+    yield _text(view.sentence, "bold")
+    yield _text("")
+    yield _headline(view)
+    yield _text(
+        f"two replays agree   decision {view.pairwise[0][1]} · path {view.pairwise[1][1]}",
+        "dim",
+    )
+    if view.tasks:
+        yield _text("")
+        yield _tasks(view)
+    if view.attention:
+        yield _text("")
+        yield _cases(view)
+        if view.attention > CASES:
+            yield _text(f"… {view.attention - CASES} more", "dim")
+    yield from _unjudged(view)
+    yield from _other_checks(view)
+
+
+def _text(content: str, style: str = "") -> Text:
+    from rich.text import Text
+
+    return Text(content, style=style)
+
+
+def _table(*columns: tuple[str, str]) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for name, justify in columns:
+        table.add_column(name, justify=justify, overflow="fold", no_wrap=False)  # type: ignore[arg-type]
+    return table
+
+
+def _row(table: Table, *cells: Any) -> None:
+    table.add_row(*(cell if not isinstance(cell, str) else _text(cell) for cell in cells))
+
+
+def _headline(view: ReportView) -> Table:
+    intervals = any(row.interval for row in view.metrics)
+    gated = any(row.gate for row in view.metrics)
+    columns = [("", "left"), ("value", "right")]
+    columns += [("95 % interval", "left")] if intervals else []
+    columns += [("n", "right")]
+    columns += [("gate", "left"), ("", "left")] if gated else []
+    table = _table(*columns)
+    for row in view.metrics:
+        _row(table, *_metric_cells(row, intervals, gated))
+    return table
+
+
+def _metric_cells(row: MetricRow, intervals: bool, gated: bool) -> list[Any]:
+    cells: list[Any] = [row.label, row.value]
+    if intervals:
+        cells.append(row.interval)
+    cells.append(f"{row.n} {row.unit}")
+    if gated:
+        gate = row.gate
+        cells += ["", ""] if gate is None else [gate.bound, _text(gate.verdict, VERDICT_STYLE[gate.verdict])]
+    return cells
+
+
+def _tasks(view: ReportView) -> Table:
+    table = _table(
+        ("task", "left"), ("cases", "right"), ("DAR", "right"), ("TAR.seq", "right"), *((n, "left") for n in LADDER)
+    )
+    for task in view.tasks:
+        _row(table, escape(task.task), str(task.cases), task.dar, task.tar_seq, *_ladder(task))
+    return table
+
+
+def _ladder(task: TaskRow) -> list[str]:
+    """Bars of eight cells for a loss of one half or more; a loss that is there is never invisible."""
+    return [_bar(getattr(task.ladder, name)) for name in LADDER]
+
+
+def _bar(loss: float | None) -> str:
+    if loss is None:
+        return "—"
+    eighths = min(64, max(1, round(loss * 128))) if loss > 0 else 0
+    return "█" * (eighths // 8) + EIGHTHS[eighths % 8].strip()
+
+
+def _cases(view: ReportView) -> Table:
+    table = _table(
+        ("review first", "left"), ("decision", "left"), ("paths", "left"), ("kind", "left"), ("parts at", "left")
+    )
+    for case in view.cases[: min(CASES, view.attention)]:
+        _row(table, escape(case.case_id), escape(case.decision), case.paths, case.kind, escape(case.parts_at))
+    return table
+
+
+def _unjudged(view: ReportView) -> Iterator[RenderableType]:
+    if view.reasons:
+        yield _text("")
+        table = _table(("not judged because", "left"), ("cases", "right"))
+        for reason, groups in view.reasons:
+            _row(table, escape(reason), str(groups))
+        yield table
+
+
+def _other_checks(view: ReportView) -> Iterator[RenderableType]:
+    shown = {row.key for row in view.metrics}
+    others = [check for check in view.checks if check.name not in shown and check.verdict != "pass"]
+    if others:
+        yield _text("")
+        table = _table(("gate check", "left"), ("found", "left"), ("asked for", "left"), ("", "left"))
+        for check in others:
+            observed = check.observed if isinstance(check.observed, str) else f"{check.observed:.6g}"
+            _row(table, escape(check.name), observed, check.bound, _text(check.verdict, VERDICT_STYLE[check.verdict]))
+        yield table

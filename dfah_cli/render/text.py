@@ -1,0 +1,72 @@
+"""User text made harmless, and our own signs made writable in narrow encodings. Pure."""
+
+from __future__ import annotations
+
+import unicodedata
+
+# Control, format (bidi, zero width), surrogate, private, unassigned, line and paragraph separators; and every blank but
+# the plain one, because a line is split at blanks.
+HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
+PLAIN = {
+    "—": "-", "–": "-", "−": "-", "·": "-", "…": "...", "×": "x", "≥": ">=", "≤": "<=", "⇄": "<>", "→": "->",
+    "←": "<-", "━": "=", "╸": "=", "╺": "-", "─": "-", "│": "|", "┌": "+", "┐": "+", "└": "+", "┘": "+",
+    "├": "+", "┤": "+", "┬": "+", "┴": "+", "┼": "+", "█": "#", "▏": ".", "▎": ":", "▍": ":", "▌": "|",
+    "▋": "|", "▊": "#", "▉": "#",
+}  # fmt: skip
+
+
+def escape(text: str) -> str:
+    """The text with everything a terminal would act on, or hide, written as an escape such as `\\x1b`."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_escape(c) if c != " " and unicodedata.category(c) in HIDDEN else c for c in text)
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def writable(text: str, encoding: str | None) -> str:
+    """The text as this encoding can write it: our own signs fall back to ASCII, other letters become escapes."""
+    if text.isascii():
+        return text
+    name = encoding or "ascii"
+    try:
+        text.encode(name)
+    except (UnicodeEncodeError, LookupError):
+        narrowed = "".join(_narrow(character, name) for character in text)
+        return narrowed.encode("ascii" if not _known(name) else name, "backslashreplace").decode(
+            "ascii" if not _known(name) else name
+        )
+    return text
+
+
+def _known(encoding: str) -> bool:
+    try:
+        "".encode(encoding)
+    except LookupError:
+        return False
+    return True
+
+
+def _narrow(character: str, encoding: str) -> str:
+    if character not in PLAIN:
+        return character
+    try:
+        character.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return PLAIN[character]
+    return character
+
+
+def quoted(value: str) -> str:
+    """A value of a `key=value` line: bare when it is one plain word, in double quotes otherwise."""
+    shown = escape(value)
+    if shown and not any(c in ' "=\\' for c in shown):
+        return shown
+    return '"' + shown.replace('"', '\\"') + '"'
+
+
+def fact(**pairs: object) -> str:
+    """One line of `key=value` pairs; None is left out."""
+    return " ".join(f"{key}={quoted(str(value))}" for key, value in pairs.items() if value is not None)

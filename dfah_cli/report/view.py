@@ -1,0 +1,293 @@
+"""A report as strings, in reading order: verdict, numbers, tasks, cases, what could not be judged, what to do next.
+
+Every renderer shows these strings, so a number is the same in every format. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from attrs import frozen
+
+from dfah_cli.report import words
+from dfah_cli.report.cases import CaseReport, Ladder, MetricInterval, TaskReport
+from dfah_cli.report.details import CaseDetail
+from dfah_cli.report.divergence import first_parting
+from dfah_cli.report.record import ReportColumns
+
+WORST = 10
+
+
+@frozen(kw_only=True)
+class GateRow:
+    """One check of a gate, already decided. at_least: direction; None for an equality."""
+
+    name: str
+    verdict: str
+    observed: float | str
+    expected: float | str
+    at_least: bool | None = None
+
+    @property
+    def bound(self) -> str:
+        """The threshold with its direction."""
+        text = words.bound(self.expected)
+        if self.at_least is None or isinstance(self.expected, str):
+            return text
+        return f"{'≥' if self.at_least else '≤'} {text}"
+
+
+@frozen(kw_only=True)
+class MetricRow:
+    """A headline number. key: its name in plain output. interval: empty when none was computed."""
+
+    key: str
+    label: str
+    value: str
+    number: float | None
+    low: str
+    high: str
+    n: int
+    unit: str
+    gate: GateRow | None
+
+    @property
+    def interval(self) -> str:
+        """`low – high`, or empty."""
+        return f"{self.low} – {self.high}" if self.low else ""
+
+
+@frozen(kw_only=True)
+class TaskRow:
+    """Agreement of one task."""
+
+    task: str
+    cases: int
+    dar: str
+    tar_seq: str
+    gap: str
+    flags: int
+    numbers: TaskReport
+    ladder: Ladder
+
+
+@frozen(kw_only=True)
+class CaseRow:
+    """A case in order of the attention it deserves. paths: how many replays took the most frequent path."""
+
+    task: str
+    case_id: str
+    decision: str
+    paths: str
+    kind: str
+    status: str
+    parts_at: str
+    dar: str
+    tar_seq: str
+    tar_strong: str
+    replays: int
+
+
+@frozen(kw_only=True)
+class ReportView:
+    """Everything a renderer shows."""
+
+    title: str
+    plan: str
+    design: str
+    scope: str
+    sentence: str
+    status: str
+    mode: str
+    metrics: tuple[MetricRow, ...]
+    pairwise: tuple[tuple[str, str], ...]
+    tasks: tuple[TaskRow, ...]
+    cases: tuple[CaseRow, ...]
+    attention: int
+    reasons: tuple[tuple[str, int], ...]
+    checks: tuple[GateRow, ...]
+    gate_verdict: str | None
+    facts: tuple[tuple[str, str], ...]
+    limits: tuple[str, ...]
+
+
+def view_of(
+    report: ReportColumns,
+    *,
+    checks: Sequence[GateRow] = (),
+    gate_verdict: str | None = None,
+    details: Iterable[CaseDetail] = (),
+) -> ReportView:
+    """The view of a report; details, when given, name the decision of a case and the step at which its paths part."""
+    known = {detail.case_id: detail for detail in details}
+    cases = tuple(_case_row(case, known.get(case.case_id)) for case in by_attention(report.case_reports))
+    return ReportView(
+        title=f"{report.suite_id} {report.suite_version}",
+        plan=words.plan_tag(report.run_plan_sha256),
+        design=(
+            f"{words.count(report.cases_selected, 'case')} × {report.replays_requested} replays = "
+            f"{words.count(report.episodes_planned, 'call')}"
+        ),
+        scope=_scope(report),
+        sentence=words.verdict_sentence(report),
+        status=str(report.status),
+        mode=str(report.mode),
+        metrics=metric_rows(report, checks),
+        pairwise=_pairwise(report),
+        tasks=tuple(map(_task_row, report.task_reports)),
+        cases=cases,
+        attention=sum(1 for case in report.case_reports if _deserves(case)),
+        reasons=tuple((reason.reason, reason.groups) for reason in report.ineligibility_reasons),
+        checks=tuple(checks),
+        gate_verdict=gate_verdict,
+        facts=_facts(report),
+        limits=_limits(report),
+    )
+
+
+def by_attention(cases: Iterable[CaseReport]) -> list[CaseReport]:
+    """Changed decisions first, then flagged paths from the coarsest kind to the finest, then the rest; ties by id."""
+    return sorted(cases, key=_attention)
+
+
+def _attention(case: CaseReport) -> tuple[bool, float, bool, float, float, float, float, str, str]:
+    strong = 1.0 if case.tar.strong is None else case.tar.strong
+    return (
+        case.dar == 1.0,
+        case.dar,
+        not case.unanimous_with_path_change,
+        case.tar.set,
+        case.tar.bag,
+        case.tar.seq,
+        strong,
+        case.task,
+        case.case_id,
+    )
+
+
+def _deserves(case: CaseReport) -> bool:
+    return case.dar < 1.0 or case.unanimous_with_path_change
+
+
+def metric_rows(report: ReportColumns, checks: Sequence[GateRow]) -> tuple[MetricRow, ...]:
+    """The four headline numbers, each with its interval, denominator and gate when there are such."""
+    gates = {check.name: check for check in checks}
+    intervals = {interval.metric: interval for interval in report.intervals if interval.task is None}
+    tar_seq = None if report.tar is None else report.tar.seq
+    rows = (
+        ("dar", "DAR", words.share(report.dar), report.dar),
+        ("tar_seq", "TAR.seq", words.share(tar_seq), tar_seq),
+        ("gap", "gap", words.share(report.gap), report.gap),
+        (
+            "flags_per_100_cases",
+            "flags / 100",
+            words.rate(report.flags_per_100_cases),
+            report.flags_per_100_cases,
+        ),
+    )
+    return tuple(_metric_row(report, row, intervals.get(row[0]), gates.get(row[0])) for row in rows)
+
+
+def _metric_row(
+    report: ReportColumns,
+    row: tuple[str, str, str, float | None],
+    interval: MetricInterval | None,
+    gate: GateRow | None,
+) -> MetricRow:
+    key, label, value, number = row
+    spell = words.rate if key == "flags_per_100_cases" else words.share
+    return MetricRow(
+        key=key,
+        label=label,
+        value=value,
+        number=number,
+        low="" if interval is None else spell(interval.low),
+        high="" if interval is None else spell(interval.high),
+        n=report.observed_groups,
+        unit="cases",
+        gate=gate,
+    )
+
+
+def _pairwise(report: ReportColumns) -> tuple[tuple[str, str], ...]:
+    path = None if report.pairwise_path is None else report.pairwise_path.strong
+    return (("decision", words.share(report.pairwise_decision)), ("path", words.share(path)))
+
+
+def _task_row(task: TaskReport) -> TaskRow:
+    return TaskRow(
+        task=task.task,
+        cases=task.cases,
+        dar=words.share(task.dar),
+        tar_seq=words.share(task.tar.seq),
+        gap=words.share(task.gap),
+        flags=task.flagged_groups,
+        numbers=task,
+        ladder=task.ladder,
+    )
+
+
+def _case_row(case: CaseReport, detail: CaseDetail | None) -> CaseRow:
+    strong = case.tar.seq if case.tar.strong is None else case.tar.strong
+    return CaseRow(
+        task=case.task,
+        case_id=case.case_id,
+        decision=_decision(case, detail),
+        paths=f"{round(strong * case.trajectory_denominator)} of {case.trajectory_denominator}",
+        kind=words.KIND_WORDS[case.path_variation_kind],
+        status="decision changed" if case.dar < 1.0 else "flagged" if case.unanimous_with_path_change else "stable",
+        parts_at=words.UNAVAILABLE if detail is None else words.parting_text(first_parting(detail)),
+        dar=words.share(case.dar),
+        tar_seq=words.share(case.tar.seq),
+        tar_strong=words.share(case.tar.strong),
+        replays=case.replay_count,
+    )
+
+
+def _decision(case: CaseReport, detail: CaseDetail | None) -> str:
+    if detail is None or not detail.decisions:
+        return "unanimous" if case.dar == 1.0 else "changed"
+    if len(detail.decisions) == 1:
+        return detail.decisions[0][0]
+    return ", ".join(f"{label} {times}" for label, times in detail.decisions)
+
+
+def _scope(report: ReportColumns) -> str:
+    if report.cases_selected < report.suite_cases_total:
+        return f"{report.cases_selected} of {words.count(report.suite_cases_total, 'case')} drawn"
+    return "all cases of the suite"
+
+
+def _facts(report: ReportColumns) -> tuple[tuple[str, str], ...]:
+    manifest = report.manifest
+    return (
+        ("provider", manifest.provider),
+        ("model", manifest.model),
+        ("adapter", f"{manifest.adapter} {manifest.adapter_version or ''}".strip()),
+        ("episodes", f"{report.episodes_completed} of {report.episodes_planned} recorded"),
+        ("eligible", f"{report.episodes_eligible} of {report.episodes_planned}"),
+        ("cost", words.money(report.total_cost_nusd)),
+        ("time in calls", words.duration(report.total_latency_us)),
+        ("schedule seed", str(report.schedule_seed)),
+        ("run plan", report.run_plan_sha256),
+        ("manifest", manifest.hash),
+        ("commitment", report.commitment),
+        ("report", report.report_sha256),
+        ("evidence", "verified" if report.artifacts_verified else "not verified: a file without its run directory"),
+        ("last episode", words.UNAVAILABLE if report.created_at is None else report.created_at.isoformat()),
+    )
+
+
+def _limits(report: ReportColumns) -> tuple[str, ...]:
+    told = ["These numbers say how far replays repeat each other. They do not say that a decision is correct."]
+    if report.metrics_available:
+        told.append(
+            f"DAR, TAR, gap and flags depend on the number of replays ({report.replays_requested}): compare them only "
+            "with runs of equal replays. The chance that two replays agree does not depend on it."
+        )
+    if report.ineligible_groups:
+        told.append(
+            f"{words.count(report.ineligible_groups, 'case')} could not be judged; the numbers are of the other "
+            f"{report.observed_groups} only, and the missing ones need not be like them."
+        )
+    return tuple(told)

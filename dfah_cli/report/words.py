@@ -1,0 +1,125 @@
+"""Numbers, digests and findings as words. The only place that knows the sign for "unavailable". Pure."""
+
+from __future__ import annotations
+
+from dfah_cli.metrics.paths import StepLike
+from dfah_cli.records.enums import PathVariationKind
+from dfah_cli.report.divergence import Cause, Parting
+from dfah_cli.report.record import ReportColumns
+
+UNAVAILABLE = "—"
+NUSD = 1_000_000_000
+KIND_WORDS = {
+    PathVariationKind.NONE: "none",
+    PathVariationKind.ARGUMENT_OR_RESULT: "arguments or results",
+    PathVariationKind.ORDER_ONLY: "order",
+    PathVariationKind.MULTIPLICITY: "count",
+    PathVariationKind.TOOL_SET: "tools",
+}
+
+
+def share(value: float | None) -> str:
+    """A share with three decimals; more when it would otherwise be rounded to 0 or 1."""
+    if value is None:
+        return UNAVAILABLE
+    for digits in range(3, 8):
+        text = f"{value:.{digits}f}"
+        if float(text) == value or float(text) not in (0.0, 1.0, -1.0):
+            return text.replace("-0.000", "0.000") if float(text) == 0.0 else text
+    return f"{value:.1e}" if abs(value) < 0.5 else f"{value:.9f}"
+
+
+def rate(value: float | None) -> str:
+    """A rate per 100 with one decimal."""
+    if value is None:
+        return UNAVAILABLE
+    return f"{value:.1f}" if value == 0.0 or value >= 0.05 else f"{value:.3f}"
+
+
+def money(nusd: int | None) -> str:
+    """Dollars with two decimals; more when the amount is smaller than a cent."""
+    if nusd is None:
+        return UNAVAILABLE
+    if nusd % (NUSD // 100) == 0 or nusd >= NUSD:
+        return f"${nusd / NUSD:,.2f}"
+    return f"${nusd / NUSD:.9f}".rstrip("0")
+
+
+def duration(us: float | None) -> str:
+    """A time span in the unit that suits it."""
+    if us is None:
+        return UNAVAILABLE
+    if us < 1_000_000:
+        return f"{us / 1000:.1f} ms"
+    seconds = us / 1_000_000
+    if seconds < 120:
+        return f"{seconds:.1f} s"
+    minutes, seconds = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d}"
+
+
+def short(digest: str | None) -> str:
+    """The first digits of a digest."""
+    return UNAVAILABLE if digest is None else f"{digest[:4]}…"
+
+
+def plan_tag(digest: str) -> str:
+    """The first 12 digits of a plan digest."""
+    return digest[:12]
+
+
+def count(number: int, noun: str) -> str:
+    """`1 case`, `2 cases`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def bound(observed: float | str | None) -> str:
+    """A threshold or an observation as it was spelled."""
+    if observed is None:
+        return UNAVAILABLE
+    if isinstance(observed, float):
+        return str(int(observed)) if observed.is_integer() and abs(observed) < 1e15 else repr(observed)
+    return observed
+
+
+def step_text(step: StepLike) -> str:
+    """A step of a path: tool, argument tag, and how its result looks."""
+    name, arguments, output, result, execution = step
+    if execution != "executed":
+        return f"{name} {short(arguments)} → {execution}"
+    return f"{name} {short(arguments)} → {'empty' if result == 'observed_empty' else short(output)}"
+
+
+def parting_text(found: Parting | None) -> str:
+    """Where two paths part, and in what."""
+    if found is None:
+        return UNAVAILABLE
+    here, there = found.here or "end", found.there or "end"
+    told = {
+        Cause.TOOL: f"{here} or {there}",
+        Cause.COUNT: f"{here} or {there}, another number of calls",
+        Cause.ORDER: f"{here} ⇄ {there}",
+        Cause.ARGUMENTS: f"{here}, argument {short(found.tags[0])} or {short(found.tags[1])}",
+        Cause.RESULT: f"{here}, result {short(found.tags[0])} or {short(found.tags[1])} for equal arguments",
+        Cause.STATE: f"{here}, another state",
+    }
+    return f"step {found.step}: {told[found.cause]}"
+
+
+def verdict_sentence(report: ReportColumns) -> str:
+    """What the run shows, in one sentence."""
+    groups = report.observed_groups
+    if not groups:
+        return f"Nothing could be measured: no replay group of {count(report.cases_selected, 'case')} is eligible."
+    unstable = sum(1 for case in report.case_reports if case.dar < 1.0)
+    flagged = report.flagged_groups
+    if unstable:
+        told = f"The decision is not stable: {unstable} of {count(groups, 'case')} changed their decision"
+        more = f", and {flagged} more reach one decision by different paths" if flagged else ""
+        return f"{told}{more}."
+    if flagged:
+        return (
+            f"The decision is stable, the path is not: {flagged} of {count(groups, 'case')} "
+            "reach one decision by different paths."
+        )
+    return f"Every decision and every path repeated: {count(groups, 'case')}, {report.replays_requested} replays each."
