@@ -177,9 +177,7 @@ class MemoryWriter:
         return MemoryReader(self._store, self._facts)
 
     def seal(self, *, episodes: int, episode_root: str, commitment: str) -> None:
-        expected = commitment_of(
-            episodes=episodes, episode_root=episode_root, plan_sha256=self._facts.plan_sha256
-        )
+        expected = commitment_of(episodes=episodes, episode_root=episode_root, plan_sha256=self._facts.plan_sha256)
         if commitment != expected:
             raise ArtifactError("the commitment to seal does not follow from plan, episodes and episode root")
         close = self.reader().tail().close

@@ -99,9 +99,7 @@ class SlotTable:
                 return False
             raise EpisodeConflictError(f"second, different terminal record for slot {ordinal}")
         if state != _DISPATCHING:
-            raise ArtifactError(
-                f"terminal record for slot {ordinal}, which is {_NAMES[state]}, not dispatching"
-            )
+            raise ArtifactError(f"terminal record for slot {ordinal}, which is {_NAMES[state]}, not dispatching")
         self._set(ordinal, _COMMITTED)
         self.committed += 1
         if self._terminals:
