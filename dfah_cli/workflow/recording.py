@@ -22,7 +22,7 @@ from dfah_cli.execution.recovery import NOTHING_YET, survey
 from dfah_cli.execution.runner import Runner, Settings, Tally
 from dfah_cli.gate.evaluate import Gate, GateResult
 from dfah_cli.gate.record import gate_record
-from dfah_cli.metrics.measure import measure
+from dfah_cli.metrics.measure import RunMeasurement, measure
 from dfah_cli.planning.plan import PlannedRun
 from dfah_cli.records.codec import plain
 from dfah_cli.records.enums import ReplayMode
@@ -61,6 +61,7 @@ class Recorded:
 
     report: Report
     verified: VerifiedRun
+    measurement: RunMeasurement
     gate_result: GateResult | None
     gate_ordinal: int | None
     tally: Tally
@@ -170,13 +171,14 @@ def _session(job: Job, writer: RunWriter, clock: Clock) -> dict[str, Any]:
     }
 
 
-def _state(job: Job, verified: VerifiedRun) -> Report:
-    return state_report(verified, measure(verified.table, replays=verified.plan.replays), mode=job.mode)
+def _state(job: Job, verified: VerifiedRun) -> tuple[Report, RunMeasurement]:
+    measurement = measure(verified.table, replays=verified.plan.replays)
+    return state_report(verified, measurement, mode=job.mode), measurement
 
 
 def _conclude(job: Job, writer: RunWriter, clock: Clock, verified: VerifiedRun, tally: Tally) -> Recorded:
     """States the report and the verdict, and publishes what is not published yet."""
-    report = _state(job, verified)
+    report, measurement = _state(job, verified)
     payload = report_text(report).encode()
     ordinal = _published(verified, payload)
     if ordinal is None:
@@ -185,7 +187,14 @@ def _conclude(job: Job, writer: RunWriter, clock: Clock, verified: VerifiedRun, 
         ordinal = writer.publish_report(payload, body)
     result = None if job.policy is None else Gate(job.policy).evaluate(report)
     gate_ordinal = None if result is None else _publish_gate(job, writer, clock, verified, report, result, ordinal)
-    return Recorded(report=report, verified=verified, gate_result=result, gate_ordinal=gate_ordinal, tally=tally)
+    return Recorded(
+        report=report,
+        verified=verified,
+        measurement=measurement,
+        gate_result=result,
+        gate_ordinal=gate_ordinal,
+        tally=tally,
+    )
 
 
 def _published(verified: VerifiedRun, payload: bytes) -> int | None:
@@ -230,7 +239,7 @@ def _conclude_finished(
     job: Job, store: RunStore, clock: Clock, observer: Observer, verified: VerifiedRun, tally: Tally
 ) -> Recorded:
     """The result of a sealed run; the lease is taken only when something new is to be published."""
-    report = _state(job, verified)
+    report, measurement = _state(job, verified)
     ordinal = _published(verified, report_text(report).encode())
     known = None if ordinal is None or job.policy is None else _known_gate(verified, job.policy, ordinal)
     if ordinal is None or (job.policy is not None and known is None):
@@ -238,6 +247,13 @@ def _conclude_finished(
             recorded = _conclude(job, writer, clock, verified, tally)
     else:
         result = None if job.policy is None else Gate(job.policy).evaluate(report)
-        recorded = Recorded(report=report, verified=verified, gate_result=result, gate_ordinal=known, tally=tally)
+        recorded = Recorded(
+            report=report,
+            verified=verified,
+            measurement=measurement,
+            gate_result=result,
+            gate_ordinal=known,
+            tally=tally,
+        )
     observer(_run_finished(recorded))
     return recorded
