@@ -1,28 +1,11 @@
-"""Names of the exporter to the Every Eval Ever format, which this version does not have."""
+"""The result type of the Every Eval Ever exporter, which this version does not have."""
 
-from typing import NoReturn
-
-from dfah_cli.errors import ConfigurationError
+from dfah_cli.errors import OptionalDependencyError
 
 
 class EveryEvalEverExportResult:
-    """What an export wrote. This version makes none."""
+    """What an export wrote; this version makes none."""
 
-    def __init__(self, *_: object, **__: object) -> None:
-        _missing()
-
-
-def export_every_eval_ever(*_: object, **__: object) -> NoReturn:
-    """Raises: ConfigurationError; this version has no exporter."""
-    _missing()
-
-
-def validate_every_eval_ever(*_: object, **__: object) -> NoReturn:
-    """Raises: ConfigurationError; this version has no exporter."""
-    _missing()
-
-
-def _missing() -> NoReturn:
-    raise ConfigurationError(
-        "this version does not export to Every Eval Ever; use Report.to_json or `dfah analyze RUN --json` instead"
-    )
+    def __init__(self) -> None:
+        """Raises: OptionalDependencyError always."""
+        raise OptionalDependencyError("the every-eval-ever exporter is not part of this version; it makes no results")

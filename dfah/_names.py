@@ -53,6 +53,6 @@ HOME = {
     "__version__": "dfah_cli.version",
     "agent": "dfah_cli.adapter.decorator",
     "build_manifest": "dfah_cli.adapter.manifest",
-    "export_every_eval_ever": "dfah._export",
-    "validate_every_eval_ever": "dfah._export",
+    "export_every_eval_ever": "dfah_cli.workflow.export",
+    "validate_every_eval_ever": "dfah_cli.workflow.export",
 }
