@@ -25,8 +25,15 @@ OPEN_KEYS = ("agent.", "manifest.request_parameters.")
 LAUNCHING = ("hydra/launcher", "hydra.launcher.", "hydra/sweeper", "hydra.sweeper.")
 # What people write who know `dfah run` or other tools, and no spelling comparison would find.
 OTHER_WORDS = {
-    "policy": "gate", "budget": "budget_usd", "timeout": "episode_timeout_s", "cases": "case",
-    "threads": "concurrency", "jobs": "concurrency", "model": "manifest.model", "runs": "replays", "n": "replays",
+    "policy": "gate",
+    "budget": "budget_usd",
+    "timeout": "episode_timeout_s",
+    "cases": "case",
+    "threads": "concurrency",
+    "jobs": "concurrency",
+    "model": "manifest.model",
+    "runs": "replays",
+    "n": "replays",
 }
 
 
