@@ -56,9 +56,7 @@ def drift_exact_p(cases: Sequence[tuple[Counts, Counts]]) -> DriftTest:
     scale = _common_denominator([value for table in tables for value in table] + observed)
     supports = [{int(value * scale): weight for value, weight in table.items()} for table in tables]
     total = int(sum(observed) * scale)
-    return DriftTest(
-        mean=sum(observed, Fraction(0)) / len(cases), p=_upper_tail(supports, total), cases=len(cases)
-    )
+    return DriftTest(mean=sum(observed, Fraction(0)) / len(cases), p=_upper_tail(supports, total), cases=len(cases))
 
 
 def _pooled(base: Counts, candidate: Counts) -> tuple[tuple[int, ...], int, int]:
@@ -76,9 +74,7 @@ def _splits(pooled: tuple[tuple[int, ...], int, int]) -> dict[Fraction, float]:
             continue
         base = dict(enumerate(taken))
         rest = {value: size - taken[value] for value, size in enumerate(sizes)}
-        weight = prod(comb(size, count) for size, count in zip(sizes, taken, strict=True)) / comb(
-            left + right, left
-        )
+        weight = prod(comb(size, count) for size, count in zip(sizes, taken, strict=True)) / comb(left + right, left)
         index = drift_index(base, rest)
         found[index] = found.get(index, 0.0) + weight
     return found

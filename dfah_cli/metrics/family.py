@@ -40,9 +40,7 @@ def flag_at_k(joint: Mapping[tuple[Hashable, Hashable], int], k: int) -> Fractio
     decisions: dict[Hashable, int] = {}
     for (decision, _), count in joint.items():
         decisions[decision] = decisions.get(decision, 0) + count
-    alike = sum(comb(count, k) for count in decisions.values()) - sum(
-        comb(count, k) for count in joint.values()
-    )
+    alike = sum(comb(count, k) for count in decisions.values()) - sum(comb(count, k) for count in joint.values())
     return Fraction(alike, comb(total, k))
 
 

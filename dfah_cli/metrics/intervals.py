@@ -116,9 +116,7 @@ def bounded_interval(
     )
 
 
-def _limits(
-    split: list[Floats], lo: float, hi: float, miss: float, seed: int, small: bool
-) -> tuple[float, float]:
+def _limits(split: list[Floats], lo: float, hi: float, miss: float, seed: int, small: bool) -> tuple[float, float]:
     # RandomState, not default_rng: its stream is frozen, so one input has one answer on every machine and
     # version.
     random = np.random.RandomState(seed)
@@ -170,9 +168,7 @@ def clopper_pearson(events: int, cases: int, *, level: float = LEVEL, sides: Sid
         raise ConfigurationError(f"{events} events in {cases} cases at level {level}: not a rate")
     miss = (1.0 - level) / (2.0 if sides is Sides.BOTH else 1.0)
     low = 0.0 if events == 0 or sides is Sides.UPPER else betaincinv(events, cases - events + 1, miss)
-    high = (
-        1.0 if events == cases or sides is Sides.LOWER else betaincinv(events + 1, cases - events, 1.0 - miss)
-    )
+    high = 1.0 if events == cases or sides is Sides.LOWER else betaincinv(events + 1, cases - events, 1.0 - miss)
     return Interval(
         value=events / cases,
         low=low,
@@ -190,9 +186,7 @@ def wilson(events: int, cases: int, *, level: float = LEVEL) -> Interval:
     share, weight = events / cases, z * z / cases
     centre = (share + weight / 2.0) / (1.0 + weight)
     half = z / (1.0 + weight) * sqrt(share * (1.0 - share) / cases + weight / (4.0 * cases))
-    return Interval(
-        value=share, low=centre - half, high=centre + half, level=level, method=Method.WILSON, cases=cases
-    )
+    return Interval(value=share, low=centre - half, high=centre + half, level=level, method=Method.WILSON, cases=cases)
 
 
 def modal_floor(replays: int, labels: int | None = None) -> float:

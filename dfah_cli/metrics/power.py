@@ -50,17 +50,13 @@ def plan_power(rate: float, expected: float, *, power: float = 0.8, level: float
     """
     _check_share("power", power)
     if not 0.0 <= expected < rate:
-        raise ConfigurationError(
-            f"expected rate {expected} is not below the limit {rate}; no number of cases helps"
-        )
+        raise ConfigurationError(f"expected rate {expected} is not below the limit {rate}; no number of cases helps")
     for allowed in range(MOST_ALLOWED + 1):
         cases = plan_max_rate(rate, allowed=allowed, level=level)
         chance = binomial_cdf(allowed, cases, expected)
         if chance >= power:
             return RatePlan(cases=cases, allowed=allowed, certifies=rate, level=level, chance=chance)
-    raise ConfigurationError(
-        f"expected rate {expected} is too close to the limit {rate}: choose a wider distance"
-    )
+    raise ConfigurationError(f"expected rate {expected} is too close to the limit {rate}: choose a wider distance")
 
 
 def pass_chance(cases: int, allowed: int, rate: float) -> float:
@@ -127,9 +123,7 @@ def pairwise_variance_per_call(flip: float, replays: int) -> float:
     return replays * (square - mean * mean)
 
 
-def best_replays(
-    case_cost: float, replay_cost: float, *, variance_within: float, variance_between: float
-) -> float:
+def best_replays(case_cost: float, replay_cost: float, *, variance_within: float, variance_between: float) -> float:
     """Replays per case that give the most information for the money: √(c_case·σ²_within / (c_replay·σ²_between))."""
     return sqrt(case_cost * variance_within / (replay_cost * variance_between))
 

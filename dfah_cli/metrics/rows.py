@@ -53,6 +53,8 @@ class TaskMeasurement:
     dar: Fraction
     tar: Mapping[PathMode, Fraction | None]
     gap: Fraction
+    pairwise_decision: Fraction
+    pairwise_path: Mapping[PathMode, Fraction | None]
     flagged: int | None
     sequence_flagged: int
 
@@ -131,24 +133,39 @@ class TaskRows(Rows[TaskMeasurement]):
         columns, weights = self._columns, self._weights
         start, size = int(weights.start[position]), int(weights.size[position])
         rows = weights.rows[start : start + size]
-        dar = weights.task_mean(position, columns.modal[DECISION], columns.replays)
-        tar = {
-            mode: weights.task_mean(position, columns.modal[mode], columns.replays)
-            if columns.available[mode][rows].all()
-            else None
-            for mode in REFINEMENT
-        }
+        present = columns.replays
+        modal = self._means(position, columns.modal, present)
+        pairs = self._means(position, columns.pairs, present * (present - 1))
+        tar = {mode: modal[mode] for mode in REFINEMENT}
+        dar, pairwise = modal[DECISION], pairs[DECISION]
         seq = tar[PathMode.SEQ]
-        assert seq is not None  # an eligible group has an observed trajectory in every replay
+        # An eligible group has a decision and an observed trajectory in every replay.
+        assert dar is not None
+        assert seq is not None
+        assert pairwise is not None
         return TaskMeasurement(
             task=self._names[int(weights.tasks[position])],
             cases=size,
             dar=dar,
             tar=tar,
             gap=dar - seq,
+            pairwise_decision=pairwise,
+            pairwise_path={mode: pairs[mode] for mode in REFINEMENT},
             flagged=count_flagged(columns.flag[rows]),
             sequence_flagged=int((columns.sequence_flag[rows] == Known.YES).sum()),
         )
+
+    def _means(
+        self, position: int, counts: Mapping[str, IntArray], denominator: IntArray
+    ) -> dict[str, Fraction | None]:
+        start, size = int(self._weights.start[position]), int(self._weights.size[position])
+        rows = self._weights.rows[start : start + size]
+        return {
+            channel: self._weights.task_mean(position, values, denominator)
+            if self._columns.available[channel][rows].all()
+            else None
+            for channel, values in counts.items()
+        }
 
 
 def count_flagged(flags: NDArray[np.int8]) -> int | None:
@@ -161,9 +178,7 @@ def _shares(
 ) -> dict[str, Fraction | None]:
     usable = bool(columns.eligible[group])
     return {
-        channel: Fraction(int(values[group]), denominator)
-        if usable and columns.available[channel][group]
-        else None
+        channel: Fraction(int(values[group]), denominator) if usable and columns.available[channel][group] else None
         for channel, values in counts.items()
     }
 

@@ -29,9 +29,7 @@ def curtail(flagged: int, seen: int, *, cases: int, allowed: int) -> Settled:
     The verdict is that of the full run, so stopping costs nothing statistically.
     """
     if not 0 <= flagged <= seen <= cases:
-        raise ConfigurationError(
-            f"{flagged} flagged of {seen} seen of {cases} planned cases: impossible counts"
-        )
+        raise ConfigurationError(f"{flagged} flagged of {seen} seen of {cases} planned cases: impossible counts")
     if flagged > allowed:
         return Settled.FAIL
     return Settled.PASS if flagged + (cases - seen) <= allowed else Settled.OPEN

@@ -25,9 +25,7 @@ def test_inverse_equals_scipy(a: int, b: int, probability: float) -> None:
 
 @given(st.integers(-1, 60), st.integers(1, 60), st.floats(0.0, 1.0))
 def test_binomial_tail_equals_scipy(successes: int, trials: int, rate: float) -> None:
-    assert binomial_cdf(successes, trials, rate) == pytest.approx(
-        stats.binom.cdf(successes, trials, rate), abs=1e-12
-    )
+    assert binomial_cdf(successes, trials, rate) == pytest.approx(stats.binom.cdf(successes, trials, rate), abs=1e-12)
 
 
 def test_a_fair_binomial_tail_stays_exact_for_many_trials() -> None:
@@ -35,6 +33,4 @@ def test_a_fair_binomial_tail_stays_exact_for_many_trials() -> None:
 
 
 def test_a_million_cases_are_no_problem() -> None:
-    assert betaincinv(1001, 999_000, 0.975) == pytest.approx(
-        special.betaincinv(1001, 999_000, 0.975), rel=1e-7
-    )
+    assert betaincinv(1001, 999_000, 0.975) == pytest.approx(special.betaincinv(1001, 999_000, 0.975), rel=1e-7)

@@ -71,9 +71,7 @@ def test_signflip_vector_equals_scipy() -> None:
     differences = [1, 1, 2, 1, 0, 0, -1, 1, 1, 2]
     assert signflip_exact_p(differences) == pytest.approx(0.0546875, abs=1e-12)
     stats = pytest.importorskip("scipy.stats")
-    oracle = stats.permutation_test(
-        (np.array(differences),), np.mean, permutation_type="samples", n_resamples=np.inf
-    )
+    oracle = stats.permutation_test((np.array(differences),), np.mean, permutation_type="samples", n_resamples=np.inf)
     assert signflip_exact_p(differences) == pytest.approx(oracle.pvalue, abs=1e-12)
 
 

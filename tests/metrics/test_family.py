@@ -25,9 +25,7 @@ LABELS = st.lists(st.sampled_from("abc"), min_size=2, max_size=6)
 
 
 @pytest.mark.parametrize(("counts", "modal", "two", "three"), VECTORS)
-def test_counts_have_the_published_agreement(
-    counts: tuple[int, ...], modal: float, two: float, three: float
-) -> None:
+def test_counts_have_the_published_agreement(counts: tuple[int, ...], modal: float, two: float, three: float) -> None:
     got = (modal_at_k(counts, sum(counts)), pairwise(counts), agree_k(counts, 3))
     assert [float(value) for value in got] == pytest.approx([modal, two, three], abs=1e-6)
 
@@ -50,12 +48,8 @@ def test_rarefaction_to_three_replays(counts: tuple[int, ...], expected: float) 
         (("6/10", "2/10", "2/10"), 5, 0.64544),
     ],
 )
-def test_few_replays_flatter_by_a_known_amount(
-    probabilities: tuple[str, ...], replays: int, expected: float
-) -> None:
-    assert float(expected_modal([Fraction(p) for p in probabilities], replays)) == pytest.approx(
-        expected, abs=1e-9
-    )
+def test_few_replays_flatter_by_a_known_amount(probabilities: tuple[str, ...], replays: int, expected: float) -> None:
+    assert float(expected_modal([Fraction(p) for p in probabilities], replays)) == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize(

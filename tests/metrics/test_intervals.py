@@ -101,9 +101,7 @@ def test_a_signed_gap_has_a_two_sided_range() -> None:
     assert limits(found) == pytest.approx([-0.015067886, 0.124380720], abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("replays", "labels", "expected"), [(3, 2, TWO), (3, 3, THIRD), (5, 2, 0.6), (3, None, THIRD)]
-)
+@pytest.mark.parametrize(("replays", "labels", "expected"), [(3, 2, TWO), (3, 3, THIRD), (5, 2, 0.6), (3, None, THIRD)])
 def test_modal_floor(replays: int, labels: int | None, expected: float) -> None:
     assert modal_floor(replays, labels) == expected
 
@@ -122,9 +120,7 @@ def test_impossible_arguments_are_refused(arguments: tuple[list[float], float, f
 
 
 @settings(max_examples=15, deadline=None)
-@given(
-    st.lists(st.tuples(st.sampled_from([THIRD, TWO, 1.0]), st.sampled_from("ab")), min_size=1, max_size=12)
-)
+@given(st.lists(st.tuples(st.sampled_from([THIRD, TWO, 1.0]), st.sampled_from("ab")), min_size=1, max_size=12))
 def test_the_interval_holds_the_value_and_never_collapses(cases: list[tuple[float, str]]) -> None:
     found = bounded_interval([value for value, _ in cases], [task for _, task in cases], THIRD, 1)
     assert THIRD <= found.low <= found.value + 1e-12

@@ -139,9 +139,7 @@ REPLAYS = st.lists(
     min_size=2,
     max_size=5,
 )
-TABLES = st.dictionaries(
-    st.tuples(st.sampled_from(["t1", "t2"]), st.sampled_from("ABCDE")), REPLAYS, min_size=1
-)
+TABLES = st.dictionaries(st.tuples(st.sampled_from(["t1", "t2"]), st.sampled_from("ABCDE")), REPLAYS, min_size=1)
 
 
 @given(TABLES)
