@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from enum import Enum
+from functools import cache
 from typing import Any, TypeVar
 
 import attrs
@@ -20,8 +21,12 @@ R = TypeVar("R")
 
 def plain(record: Any) -> JSONValue:
     """A record as a JSON value: all fields, nulls and defaults included, tuples as lists, enums as values."""
-    if attrs.has(type(record)):
-        return {a.name: plain(getattr(record, a.name)) for a in attrs.fields(type(record)) if a.init}
+    kind = type(record)
+    if kind in _SCALARS:
+        return record
+    names = _field_names(kind)
+    if names is not None:
+        return {name: plain(getattr(record, name)) for name in names}
     if isinstance(record, Enum):
         return record.value
     if isinstance(record, datetime):
@@ -31,6 +36,15 @@ def plain(record: Any) -> JSONValue:
     if isinstance(record, Mapping):
         return {key: plain(item) for key, item in record.items()}
     return record
+
+
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+
+
+@cache
+def _field_names(kind: type) -> tuple[str, ...] | None:
+    """Names of the constructor's fields; None for a class that is no record."""
+    return tuple(a.name for a in attrs.fields(kind) if a.init) if attrs.has(kind) else None
 
 
 def _converter() -> Converter:

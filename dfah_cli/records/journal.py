@@ -26,7 +26,8 @@ _COUNTS = ("input_tokens", "output_tokens", "cached_input_tokens", "reasoning_to
 
 def time_text(moment: datetime) -> str:
     """A moment as UTC ISO 8601 with microseconds, always 27 characters."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    # isoformat is several times as fast as strftime, and this is on the way of every episode.
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def canonical_text(value: Any) -> str:

@@ -19,8 +19,20 @@ def report_object(report: ReportColumns) -> dict[str, JSONValue]:
 
 
 def report_text(report: ReportColumns) -> str:
-    """JSON a person can read: one key a line, a final newline."""
-    return json.dumps(report_object(report), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    """JSON a person can read: one key a line, one case a line, a final newline."""
+    lines = [f"  {_compact(name)}: {_lines(value)}" for name, value in report_object(report).items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _lines(value: JSONValue) -> str:
+    if isinstance(value, list) and value:
+        return "[\n    " + ",\n    ".join(map(_compact, value)) + "\n  ]"
+    return _compact(value)
+
+
+def _compact(value: JSONValue) -> str:
+    # Without indentation the encoder is the fast one; suites can have a hundred thousand cases.
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def read_report(value: JSONValue, where: str) -> DetachedReport:
