@@ -24,7 +24,7 @@ def plain(record: Any) -> JSONValue:
     kind = type(record)
     if kind in _SCALARS:
         return record
-    names = _field_names(kind)
+    names = _field_names(kind)  # type: ignore[arg-type]  # a class is hashable
     if names is not None:
         return {name: plain(getattr(record, name)) for name in names}
     if isinstance(record, Enum):
