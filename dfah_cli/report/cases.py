@@ -169,8 +169,8 @@ class TaskReport:
 class MetricInterval:
     """Uncertainty of one number.
 
-    metric: dar, tar_seq, gap, flags_per_100_cases, …; task: None for the whole run. n counts `unit`s.
-    scope: `suite` or `population`, what the interval speaks about.
+    metric: dar, tar.seq, gap, flags_per_100, pairwise.decision, …; task: None for the whole run. n counts `unit`s.
+    scope: `suite` or `population`, what the interval speaks about. low_support: some task has fewer than four cases.
     """
 
     metric: str = field(validator=fields.name)
@@ -182,4 +182,5 @@ class MetricInterval:
     n: int = field(validator=fields.count)
     unit: str = field(default="cases", validator=fields.name)
     scope: str = field(default="population", validator=fields.one_of("suite", "population"))
+    low_support: bool = field(default=False, validator=fields.flag)
     schema_version: str = field(default=fields.SCHEMA_VERSION, validator=fields.schema_version)

@@ -5,7 +5,7 @@ Exact fractions become floats here and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from fractions import Fraction
 from itertools import pairwise as successive
@@ -22,11 +22,11 @@ from dfah_cli.report.cases import (
     EligibilityReasonCount,
     ExactShares,
     Ladder,
-    MetricInterval,
     TARReport,
     TaskReport,
 )
 from dfah_cli.report.record import Report
+from dfah_cli.report.uncertainty import metric_intervals
 
 BUDGET_STOP = "budget_stop"
 Shares = Mapping[PathMode, Fraction | None]
@@ -37,7 +37,6 @@ def state_report(
     measurement: RunMeasurement,
     *,
     mode: ReplayMode | str = ReplayMode.SHADOW,
-    intervals: Sequence[MetricInterval] = (),
 ) -> Report:
     """The report of a verified run."""
     plan, numbers = verified.plan, measurement
@@ -66,7 +65,7 @@ def state_report(
         pairwise_decision=rounded(numbers.pairwise_decision),
         pairwise_path=tar_report(numbers.pairwise_path),
         exact=exact_shares(numbers.dar, numbers.tar[PathMode.SEQ]),
-        intervals=tuple(intervals),
+        intervals=metric_intervals(numbers, len(verified.manifest.decision_ontology)),
         total_cost_nusd=numbers.cost_nusd,
         total_latency_us=numbers.latency_us,
         budget_exceeded=over_budget,

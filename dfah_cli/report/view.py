@@ -13,9 +13,10 @@ from dfah_cli.report import words
 from dfah_cli.report.cases import CaseReport, Ladder, MetricInterval, TaskReport
 from dfah_cli.report.details import CaseDetail
 from dfah_cli.report.divergence import first_parting
+from dfah_cli.report.limits import intervals_by_name, limits
 from dfah_cli.report.record import ReportColumns
 
-WORST = 10
+INTERVAL_NAMES = {"dar": "dar", "tar_seq": "tar.seq", "gap": "gap", "flags_per_100_cases": "flags_per_100"}
 
 
 @frozen(kw_only=True)
@@ -141,7 +142,7 @@ def view_of(
         checks=tuple(checks),
         gate_verdict=gate_verdict,
         facts=_facts(report),
-        limits=_limits(report),
+        limits=limits(report),
     )
 
 
@@ -172,7 +173,7 @@ def _deserves(case: CaseReport) -> bool:
 def metric_rows(report: ReportColumns, checks: Sequence[GateRow]) -> tuple[MetricRow, ...]:
     """The four headline numbers, each with its interval, denominator and gate when there are such."""
     gates = {check.name: check for check in checks}
-    intervals = {interval.metric: interval for interval in report.intervals if interval.task is None}
+    intervals = intervals_by_name(report)
     tar_seq = None if report.tar is None else report.tar.seq
     rows = (
         ("dar", "DAR", words.share(report.dar), report.dar),
@@ -185,7 +186,11 @@ def metric_rows(report: ReportColumns, checks: Sequence[GateRow]) -> tuple[Metri
             report.flags_per_100_cases,
         ),
     )
-    return tuple(_metric_row(report, row, intervals.get(row[0]), gates.get(row[0])) for row in rows)
+    return tuple(_metric_row(report, row, intervals.get(INTERVAL_NAMES[row[0]]), gates.get(row[0])) for row in rows)
+
+
+def _intervals(report: ReportColumns) -> dict[str, MetricInterval]:
+    return {interval.metric: interval for interval in report.intervals if interval.task is None}
 
 
 def _metric_row(
@@ -211,7 +216,11 @@ def _metric_row(
 
 def _pairwise(report: ReportColumns) -> tuple[tuple[str, str], ...]:
     path = None if report.pairwise_path is None else report.pairwise_path.strong
-    return (("decision", words.share(report.pairwise_decision)), ("path", words.share(path)))
+    known = intervals_by_name(report)
+    return (
+        ("decision", words.with_interval(report.pairwise_decision, known.get("pairwise.decision"))),
+        ("path", words.with_interval(path, known.get("pairwise.path.strong"))),
+    )
 
 
 def _task_row(task: TaskReport) -> TaskRow:
@@ -276,18 +285,3 @@ def _facts(report: ReportColumns) -> tuple[tuple[str, str], ...]:
         ("evidence", "verified" if report.artifacts_verified else "not verified: a file without its run directory"),
         ("last episode", words.UNAVAILABLE if report.created_at is None else report.created_at.isoformat()),
     )
-
-
-def _limits(report: ReportColumns) -> tuple[str, ...]:
-    told = ["These numbers say how far replays repeat each other. They do not say that a decision is correct."]
-    if report.metrics_available:
-        told.append(
-            f"DAR, TAR, gap and flags depend on the number of replays ({report.replays_requested}): compare them only "
-            "with runs of equal replays. The chance that two replays agree does not depend on it."
-        )
-    if report.ineligible_groups:
-        told.append(
-            f"{words.count(report.ineligible_groups, 'case')} could not be judged; the numbers are of the other "
-            f"{report.observed_groups} only, and the missing ones need not be like them."
-        )
-    return tuple(told)

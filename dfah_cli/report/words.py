@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dfah_cli.metrics.paths import StepLike
 from dfah_cli.records.enums import PathVariationKind
+from dfah_cli.report.cases import MetricInterval
 from dfah_cli.report.divergence import Cause, Parting
 from dfah_cli.report.record import ReportColumns
 
@@ -27,6 +28,13 @@ def share(value: float | None) -> str:
         if float(text) == value or float(text) not in (0.0, 1.0, -1.0):
             return text.replace("-0.000", "0.000") if float(text) == 0.0 else text
     return f"{value:.1e}" if abs(value) < 0.5 else f"{value:.9f}"
+
+
+def with_interval(value: float | None, interval: MetricInterval | None) -> str:
+    """A share and its interval in brackets, when there is one."""
+    if interval is None:
+        return share(value)
+    return f"{share(value)} ({share(interval.low)} – {share(interval.high)})"
 
 
 def rate(value: float | None) -> str:

@@ -1,0 +1,187 @@
+"""Where results go: standard output, in one of three forms, and never to the wrong one.
+
+A terminal gets tables. A pipe, or `CI=true`, gets one fact a line, without colour and without wrapping. `--json` gives
+one document. A reader that goes away (`| head`) is no error; a full disk is.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
+from typing import IO, TYPE_CHECKING, Any
+
+from dfah_cli.errors import StorageError
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+FALSE = ("", "0", "false", "no", "off")
+
+
+class Form(StrEnum):
+    """How results are shown."""
+
+    TABLES = "tables"
+    LINES = "lines"
+    JSON = "json"
+
+
+def is_set(environment: Mapping[str, str], name: str) -> bool:
+    """Whether a switch of the environment is on."""
+    return environment.get(name, "").strip().lower() not in FALSE
+
+
+def form_for(stream: IO[str], environment: Mapping[str, str], *, as_json: bool = False) -> Form:
+    """The form that suits a stream."""
+    if as_json:
+        return Form.JSON
+    if is_set(environment, "CI"):
+        return Form.LINES
+    if is_set(environment, "FORCE_COLOR") or stream.isatty():
+        return Form.TABLES
+    return Form.LINES
+
+
+class Screen:
+    """One command's standard output and standard error."""
+
+    def __init__(
+        self,
+        *,
+        as_json: bool = False,
+        out: IO[str] | None = None,
+        err: IO[str] | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.out = sys.stdout if out is None else out
+        self.err = sys.stderr if err is None else err
+        self.environment = os.environ if environment is None else environment
+        self.form = form_for(self.out, self.environment, as_json=as_json)
+        self._gone = False
+
+    @property
+    def tables(self) -> bool:
+        return self.form is Form.TABLES
+
+    @property
+    def json(self) -> bool:
+        return self.form is Form.JSON
+
+    def line(self, text: str = "") -> None:
+        """One line of text on standard output, as its encoding can write it."""
+        from dfah_cli.render.text import writable
+
+        self._write(writable(text, getattr(self.out, "encoding", None)) + "\n")
+
+    def lines(self, texts: Iterable[str]) -> None:
+        """Several lines."""
+        for text in texts:
+            self.line(text)
+
+    def fact(self, **pairs: object) -> None:
+        """One `key=value` line."""
+        from dfah_cli.render.text import fact
+
+        self.line(fact(**pairs))
+
+    def document(self, value: Any) -> None:
+        """One JSON document."""
+        from dfah_cli.render.json import json_text
+
+        self._write(json_text(value))
+
+    def show(self, renderables: Iterable[RenderableType]) -> None:
+        """Rich renderables on standard output."""
+        from dfah_cli.render.text import writable
+
+        console = self.console(self.out)
+        for renderable in renderables:
+            with console.capture() as captured:
+                console.print(renderable)
+            self._write(writable(captured.get(), getattr(self.out, "encoding", None)))
+
+    def table(self, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
+        """A small table: aligned on a terminal, `column=value` lines elsewhere."""
+        from dfah_cli.render.text import escape, fact
+
+        names = list(columns)
+        if not self.tables:
+            for row in rows:
+                self.line(fact(**dict(zip(names, row, strict=True))))
+            return
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+        for name in names:
+            table.add_column(name.replace("_", " "), overflow="fold")
+        for row in rows:
+            table.add_row(*(Text(escape(cell)) for cell in row))
+        self.show([table])
+
+    def note(self, text: str) -> None:
+        """One line on standard error; lost when nobody can read it."""
+        from dfah_cli.render.text import writable
+
+        quietly(lambda: print(writable(text, getattr(self.err, "encoding", None)), file=self.err, flush=True))
+
+    def console(self, stream: IO[str]) -> Console:
+        """A Rich console that takes no text of ours or of the user's for markup."""
+        from rich.console import Console
+
+        return Console(
+            file=stream,
+            markup=False,
+            highlight=False,
+            emoji=False,
+            force_terminal=True if self.tables else None,
+            no_color=is_set(self.environment, "NO_COLOR") or None,
+            soft_wrap=False,
+            legacy_windows=False,
+        )
+
+    def flush(self) -> None:
+        """Everything written so far has left the process.
+
+        Raises: StorageError when it could not.
+        """
+        self._write("")
+
+    def _write(self, text: str) -> None:
+        if self._gone:
+            return
+        try:
+            self.out.write(text)
+            self.out.flush()
+        except BrokenPipeError:
+            self._give_up()
+        except OSError as problem:
+            self._give_up()
+            raise StorageError(
+                f"standard output could not be written ({problem.strerror}). What is recorded is safe; "
+                "`dfah analyze RUN` shows the result again"
+            ) from None
+
+    def _give_up(self) -> None:
+        self._gone = True
+        abandon(self.out)
+
+
+def abandon(stream: IO[str]) -> None:
+    """The stream leads nowhere from now on, so that the interpreter's last flush cannot fail."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+    except (OSError, ValueError):
+        return
+
+
+def quietly(act: Callable[[], object]) -> None:
+    """What cannot be said on standard error cannot be complained about anywhere."""
+    try:
+        act()
+    except (OSError, ValueError):
+        return
