@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import hydra
 from hydra import compose, initialize
 from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException
@@ -22,6 +25,7 @@ from dfah_cli.loading.validate import lines, problems
 from dfah_cli.loading.wording import escaped, quoted
 
 INTERPOLATION = re.compile(r"(?<!\\)\$\{([^}]*)\}?")
+FULL_ERROR = "HYDRA_FULL_ERROR"
 UNCHOSEN = re.compile(r"You must specify '([^']+)'")
 
 
@@ -127,3 +131,27 @@ def _machine_dependence(text: str) -> str | None:
         if inside.strip(" .").partition(".")[0] not in identity_keys():
             return f"{quoted('${' + inside + '}')} is no identity key, and this key is one; write the value"
     return None
+
+
+def run_hydra(argv: list[str], config_name: str, task: Callable[[DictConfig], Any]) -> None:
+    """Hydra's own entry point on our configs, with errors in one line of our own.
+
+    Hydra reads the command line and the environment itself, so both are lent to it for the call.
+    """
+    register()
+    before, flag = sys.argv, os.environ.get(FULL_ERROR)
+    sys.argv = ["dfah-run", *argv]
+    # Without it Hydra prints the error itself and exits; with it the exception reaches us.
+    os.environ[FULL_ERROR] = "1"
+    try:
+        with one_line_errors():
+            hydra.main(version_base="1.3", config_path=None, config_name=config_name)(task)()
+    except SystemExit as exit_:
+        if exit_.code not in (None, 0):
+            raise ConfigurationError(f"hydra: {escaped(' '.join(argv))}: refused") from None
+    finally:
+        sys.argv = before
+        if flag is None:
+            del os.environ[FULL_ERROR]
+        else:
+            os.environ[FULL_ERROR] = flag

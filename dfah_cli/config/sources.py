@@ -46,7 +46,7 @@ class ConfigFolder(ConfigSource):
         return Path(self.path).is_dir()
 
     def is_group(self, config_path: str) -> bool:
-        return config_path == "" or (config_path in GROUPS and self._folder(config_path).is_dir())
+        return config_path in ("", *GROUPS) and self._folder(config_path).is_dir()
 
     def is_config(self, config_path: str) -> bool:
         group, _, name = config_path.rpartition("/")

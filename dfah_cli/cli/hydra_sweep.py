@@ -1,0 +1,199 @@
+"""A sweep: every plan is frozen and compared before the first dispatch; then the jobs run, and one table says all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import field, frozen
+
+from dfah_cli.cli.screen import Screen
+from dfah_cli.config.compose import compose_run, hydra_session
+from dfah_cli.config.freeze import freeze
+from dfah_cli.config.sweep import SweepJob, sweep_jobs
+from dfah_cli.errors import ConfigurationError, DFAHError, ExitCode, most_serious
+from dfah_cli.loading.validate import lines
+from dfah_cli.workflow.request import RunRequest
+from dfah_cli.workflow.run import FrozenPlan, RunResult, plan_only
+
+if TYPE_CHECKING:
+    from hydra.core.override_parser.types import Override
+
+METRICS = ("dar", "tar_seq", "gap", "flags_per_100_cases")
+
+
+@frozen(kw_only=True)
+class FrozenJob:
+    """One job of a sweep, ready to run."""
+
+    number: int
+    job: SweepJob
+    request: RunRequest
+    plan: FrozenPlan
+    only_plan: bool
+
+    @property
+    def name(self) -> str:
+        """How messages call it."""
+        return f"job {self.number} ({self.job.label})"
+
+
+@frozen(kw_only=True)
+class JobOutcome:
+    """What one job came to, as plain values: it may come from another process. error: None when it ran."""
+
+    number: int
+    varied: dict[str, str]
+    exit_code: int
+    error: str | None = None
+    facts: dict[str, Any] = field(factory=dict)
+
+
+def freeze_jobs(overrides: list[Override], config_name: str) -> list[FrozenJob]:
+    """Every job's plan; nothing is dispatched.
+
+    Raises: ConfigurationError naming every job that cannot be planned, or two jobs that are one run.
+    """
+    frozen_jobs: list[FrozenJob] = []
+    refusals: list[str] = []
+    with hydra_session():
+        for number, job in enumerate(sweep_jobs(overrides), start=1):
+            try:
+                config = compose_run(list(job.overrides), config_name)
+                request = freeze(config)
+                frozen_jobs.append(
+                    FrozenJob(
+                        number=number,
+                        job=job,
+                        request=request,
+                        plan=plan_only(request),
+                        only_plan=config.get("plan") == "only",
+                    )
+                )
+            except DFAHError as refusal:
+                refusals.extend(f"job {number} ({job.label}): {line}" for line in str(refusal).splitlines())
+    refusals.extend(collisions(frozen_jobs))
+    if refusals:
+        raise ConfigurationError(lines(refusals))
+    return frozen_jobs
+
+
+def collisions(jobs: Sequence[FrozenJob]) -> Iterable[str]:
+    """Two jobs that are one run, or that would write different runs into one directory."""
+    first_with: dict[Path, FrozenJob] = {}
+    first_same: dict[tuple[Path, str | None, str], FrozenJob] = {}
+    for job in jobs:
+        place = job.plan.run_dir.absolute()
+        identity = (place, job.plan.policy_sha256, str(job.request.mode))
+        other = first_with.setdefault(place, job)
+        twin = first_same.setdefault(identity, job)
+        if other.plan.plan.sha256 != job.plan.plan.sha256:
+            yield f"{other.name} and {job.name} would share {job.plan.run_dir} with different designs; drop out=…"
+        elif twin is not job:
+            yield f"{twin.name} and {job.name} are one and the same run; drop one of them"
+
+
+def run_jobs(jobs: Sequence[FrozenJob], run: Callable[[FrozenJob], RunResult]) -> list[JobOutcome]:
+    """The outcomes of the jobs, in order; an interruption ends the sweep."""
+    outcomes: list[JobOutcome] = []
+    for job in jobs:
+        outcome = outcome_of(job, run)
+        outcomes.append(outcome)
+        if outcome.exit_code in (ExitCode.INTERRUPTED, ExitCode.TERMINATED):
+            break
+    return outcomes
+
+
+def outcome_of(job: FrozenJob, run: Callable[[FrozenJob], RunResult]) -> JobOutcome:
+    """What one job came to; its failure is an outcome too, so that the other jobs run."""
+    varied = dict(job.job.varied)
+    try:
+        result = run(job)
+    except DFAHError as failure:
+        code = int(failure.exit_code)
+        return JobOutcome(number=job.number, varied=varied, exit_code=code, error=str(failure))
+    return JobOutcome(number=job.number, varied=varied, exit_code=int(result.exit_code), facts=facts_of(result))
+
+
+def facts_of(result: RunResult) -> dict[str, Any]:
+    """The columns of the summary, for a table and for JSON."""
+    from dfah_cli.gate.outcome import gate_rows
+    from dfah_cli.report.view import metric_rows
+
+    rows = {row.key: row for row in metric_rows(result.report, gate_rows(result.gate_result))}
+    return {
+        "run_plan_sha256": result.report.run_plan_sha256,
+        "replays": result.report.replays_requested,
+        **{name: _metric(rows.get(name)) for name in METRICS},
+        "status": str(result.report.status),
+        "verdict": str(result.outcome.verdict) if result.outcome.verdict else None,
+        "calls_made": result.calls_made,
+        "reused": result.reused,
+        "cost_usd": result.report.total_cost_usd,
+        "run_dir": str(result.run_dir),
+    }
+
+
+def _metric(row: Any) -> dict[str, Any]:
+    return {} if row is None else {"value": row.value, "interval": row.interval}
+
+
+def show_outcomes(screen: Screen, outcomes: Sequence[JobOutcome], planned: int) -> ExitCode:
+    """One table for the whole sweep; returns the code that speaks for all of it."""
+    code = most_serious([ExitCode(outcome.exit_code) for outcome in outcomes])
+    if screen.json:
+        jobs = [
+            {"job": one.number, "overrides": one.varied, "exit_code": one.exit_code, "error": one.error, **one.facts}
+            for one in outcomes
+        ]
+        screen.document({"format": "dfah-sweep-1", "jobs": jobs, "jobs_planned": planned, "exit_code": int(code)})
+        return code
+    varied = list(outcomes[0].varied) if outcomes else []
+    screen.table(
+        [*varied, *METRICS, "status", "verdict", "calls", "reused", "cost", "exit", "run"], map(_row, outcomes)
+    )
+    for remark in _remarks(outcomes, planned):
+        screen.line(remark) if screen.tables else screen.fact(remark=remark)
+    return code
+
+
+def _row(outcome: JobOutcome) -> list[str]:
+    facts = outcome.facts
+    if not facts:
+        return [
+            *outcome.varied.values(),
+            *("—" for _ in METRICS),
+            "failed",
+            "—",
+            "—",
+            "—",
+            "—",
+            str(outcome.exit_code),
+            "—",
+        ]
+    return [
+        *outcome.varied.values(),
+        *(" ".join(filter(None, (facts[name].get("value", "—"), _brackets(facts[name])))) for name in METRICS),
+        facts["status"],
+        facts["verdict"] or "—",
+        str(facts["calls_made"]),
+        str(facts["reused"]),
+        f"${facts['cost_usd']:.2f}",
+        str(outcome.exit_code),
+        facts["run_dir"],
+    ]
+
+
+def _brackets(metric: dict[str, Any]) -> str:
+    return f"[{metric['interval']}]" if metric.get("interval") else ""
+
+
+def _remarks(outcomes: Sequence[JobOutcome], planned: int) -> Iterable[str]:
+    for outcome in outcomes:
+        if outcome.error is not None:
+            yield f"job {outcome.number}: {outcome.error}"
+    if len({outcome.facts["replays"] for outcome in outcomes if outcome.facts}) > 1:
+        yield "the jobs differ in replays: DAR, TAR, gap and flags are not comparable across replay counts"
+    if len(outcomes) < planned:
+        yield f"{planned - len(outcomes)} of {planned} jobs were not started"
