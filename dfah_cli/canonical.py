@@ -36,6 +36,21 @@ def _encode(value: JSONValue) -> bytes:
     return text.encode("utf-8")
 
 
+def parse(payload: bytes | str, where: str = "value") -> JSONValue:
+    """The JSON value of a text, integers of any size exact.
+
+    Raises: ValidationError for what is no JSON; a faster parser would turn integers beyond 64 bits into floats.
+    """
+    try:
+        return json.loads(payload, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise ValidationError(f"{where}: not JSON") from None
+
+
+def _no_constant(_: str) -> JSONValue:
+    raise ValueError("JSON has no NaN and no infinity")
+
+
 def digest_bytes(payload: bytes) -> str:
     """SHA-256 of bytes as 64 lower-case hex digits."""
     return hashlib.sha256(payload).hexdigest()

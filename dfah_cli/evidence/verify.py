@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Any
 
-import orjson
 from attrs import frozen
 
 from dfah_cli import merkle
+from dfah_cli.canonical import parse
 from dfah_cli.errors import ArtifactError, ValidationError
 from dfah_cli.evidence.claims import CheckResult, CheckStatus, Claim, Findings, refuse_failures
 from dfah_cli.evidence.episode_checks import EPISODE_CHECKS, Expected, run_check
@@ -111,9 +111,9 @@ def _plan(payload: bytes, findings: Findings) -> RunPlan | None:
 def _manifest(payload: bytes, plan: RunPlan | None, findings: Findings) -> Manifest | None:
     findings.checked(Claim.MANIFEST)
     try:
-        manifest = record(Manifest, orjson.loads(payload))
-    except (ValidationError, orjson.JSONDecodeError) as problem:
-        findings.fail(Claim.MANIFEST, f"manifest.json: {problem}")
+        manifest = record(Manifest, parse(payload, "manifest.json"))
+    except ValidationError as problem:
+        findings.fail(Claim.MANIFEST, str(problem))
         return None
     if plan is None:
         return manifest

@@ -8,12 +8,13 @@ from typing import Any
 
 from attrs import field, frozen
 
-from dfah_cli.canonical import digest
+from dfah_cli.canonical import digest, parse
 from dfah_cli.errors import ConfigurationError, ValidationError
 from dfah_cli.planning.schedule import Schedule
 from dfah_cli.planning.selection import sample, select
 from dfah_cli.records import fields
 from dfah_cli.records.case import Case
+from dfah_cli.records.codec import record
 from dfah_cli.records.manifest import Manifest
 from dfah_cli.records.run_plan import RunPlan
 from dfah_cli.records.suite import Suite
@@ -110,14 +111,7 @@ def plan_from_bytes(payload: bytes) -> RunPlan:
 
     Raises: ValidationError when the bytes are not the canonical form of a run plan.
     """
-    import orjson
-
-    from dfah_cli.records.codec import record
-
-    try:
-        plan = record(RunPlan, orjson.loads(payload))
-    except orjson.JSONDecodeError:
-        raise ValidationError("plan.json: not JSON") from None
+    plan = record(RunPlan, parse(payload, "plan.json"))
     if plan.encoded != payload:
         raise ValidationError("plan.json: not in canonical form")
     return plan

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-import orjson
-
+from dfah_cli import canonical
 from dfah_cli.canonical import canonical_bytes
 from dfah_cli.records.enums import ChannelState, DispatchState, EpisodeStatus, ToolExecutionState
 from dfah_cli.records.episode import NO_USAGE, Decision, Episode, EpisodeError, ParseProvenance, Usage
@@ -179,7 +178,7 @@ def _decision(body: Mapping[str, Any]) -> Decision | None:
 
 
 def _confidence(parse: Mapping[str, Any]) -> float | None:
-    return None if parse["confidence"] is None else orjson.loads(parse["confidence"])
+    return None if parse["confidence"] is None else canonical.parse(parse["confidence"])
 
 
 def _parse(parse: Mapping[str, Any]) -> ParseProvenance:
@@ -198,7 +197,7 @@ def _call(call: Mapping[str, Any]) -> ToolCall:
     latency = call["latency_us"]
     return ToolCall(
         name=call["name"],
-        arguments={} if arguments is None else orjson.loads(arguments),
+        arguments={} if arguments is None else canonical.parse(arguments),
         arguments_hash=call["arguments_hash"],
         arguments_redacted=arguments is None,
         call_id=call["call_id"],
@@ -221,4 +220,4 @@ def _wire(wire: Mapping[str, Any] | None, manifest: Manifest) -> WireRequest | N
 def _usage(usage: Mapping[str, Any] | None) -> Usage:
     if usage is None:
         return NO_USAGE
-    return Usage(**{**usage, "provider_usage": orjson.loads(usage["provider_usage"])})
+    return Usage(**{**usage, "provider_usage": canonical.parse(usage["provider_usage"])})

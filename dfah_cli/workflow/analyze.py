@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import orjson
 from attrs import frozen
 
-from dfah_cli.errors import ArtifactError, ConfigurationError
+from dfah_cli.canonical import parse
+from dfah_cli.errors import ArtifactError, ConfigurationError, ValidationError
 from dfah_cli.evidence.claims import CheckResult, refuse_failures
 from dfah_cli.evidence.verify import Examination, VerifiedRun, examine
 from dfah_cli.gate.record import GateRecord
@@ -87,7 +87,8 @@ def _recorded_report(reader: RunReader, verified: VerifiedRun, where: str) -> De
     if not verified.reports:
         return None
     ordinal = verified.reports[-1]["ordinal"]
-    return read_report(orjson.loads(reader.report(ordinal)), f"{where}/reports/{ordinal}.json")
+    name = f"{where}/reports/{ordinal}.json"
+    return read_report(parse(reader.report(ordinal), name), name)
 
 
 def _states_this_evidence(recorded: DetachedReport, verified: VerifiedRun) -> bool:
@@ -122,9 +123,9 @@ def _json_file(place: Path) -> object:
             raise ConfigurationError(f"{place}: no such file")
         if place.stat().st_size > MAX_REPORT_BYTES:
             raise ArtifactError(f"{place}: larger than any report")
-        return orjson.loads(place.read_bytes())
-    except orjson.JSONDecodeError:
-        raise ArtifactError(f"{place}: not JSON") from None
+        return parse(place.read_bytes(), str(place))
+    except ValidationError as problem:
+        raise ArtifactError(str(problem)) from None
     except OSError as problem:
         raise ConfigurationError(f"{place}: cannot be read ({problem.strerror})") from None
 
@@ -135,7 +136,7 @@ def episodes(path: str | Path, case_id: str | None = None) -> Iterator[Episode]:
     The caller has verified the run (`analyze`); a damaged log raises ArtifactError here too.
     """
     reader = open_run(path)
-    manifest = record(Manifest, orjson.loads(reader.manifest_bytes))
+    manifest = record(Manifest, parse(reader.manifest_bytes))
     for _, body in reader.records():
         if body["t"] == "episode" and (case_id is None or body["case_id"] == case_id):
             yield episode_from_body(body, manifest)
