@@ -65,4 +65,5 @@ def under_partial_order(table: EpisodeTable, parallel: Parallel) -> EpisodeTable
         raise ConfigurationError("partial-order identity needs the paths themselves: build the table with examples")
     interner = PathInterner()
     ids = [interner.intern(normal_form(steps, parallel))[1:] for steps in table.examples]
-    return evolve(table, path_ids=np.array(ids, dtype=np.int32).reshape(len(ids), len(REFINEMENT)))
+    path_ids = np.array(ids, dtype=np.int32).reshape(len(ids), len(REFINEMENT))
+    return evolve(table, path_ids=path_ids, path_keys=interner.keys())

@@ -124,6 +124,16 @@ class PathInterner:
         """All identities so far; the position is the `row`."""
         return list(self._rows.values())
 
+    def keys(self) -> dict[PathMode, tuple[Hashable, ...]]:
+        """What each interned identity stands for, comparable between tables; a digest on the two finest levels."""
+        return {
+            PathMode.SET: tuple(self._sets),
+            PathMode.BAG: tuple(self._bags),
+            PathMode.SEQ: tuple(self._names),
+            PathMode.ARGS: tuple(self._args),
+            PathMode.STRONG: tuple(self._rows),
+        }
+
     def _new(self, steps: Sequence[StepLike]) -> PathIds:
         names = tuple(step[0] for step in steps)
         coarse = self._names.get(names)

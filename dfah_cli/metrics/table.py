@@ -7,7 +7,7 @@ number depends on it.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
@@ -59,6 +59,7 @@ class EpisodeTable:
     endpoint: NDArray[np.int32]
     cost_nusd: NDArray[np.int64]
     latency_us: NDArray[np.int64]
+    path_keys: Mapping[PathMode, tuple[Hashable, ...]] = field(factory=dict, repr=False)
     examples: tuple[tuple[StepLike, ...], ...] = field(default=(), repr=False)
 
     def __len__(self) -> int:
@@ -137,6 +138,7 @@ class TableBuilder:
             endpoint=_column(self._endpoint, np.int32),
             cost_nusd=_column(self._cost, np.int64),
             latency_us=_column(self._latency, np.int64),
+            path_keys=self.paths.keys(),
             examples=tuple(self.paths.examples),
         )
 

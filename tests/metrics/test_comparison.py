@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfah_cli.errors import ConfigurationError
+from dfah_cli.metrics import comparison
 from dfah_cli.metrics.comparison import (
     drift_exact_p,
     drift_index,
@@ -56,6 +57,14 @@ def test_identical_runs_never_alarm() -> None:
     assert drift_exact_p([pair("AAA/AAA")] * 5).p == 1.0
     with pytest.raises(ConfigurationError):
         drift_exact_p([])
+
+
+def test_many_cases_agree_with_few_by_either_way_of_adding(monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = [pair("AAB/ABB"), pair("AAA/ABB"), pair("AABB/ABBB"), pair("ABC/ABC")] * 30
+    direct = drift_exact_p(cases).p
+    monkeypatch.setattr(comparison, "DIRECT_LIMIT", 0)
+    assert drift_exact_p(cases).p == pytest.approx(direct, abs=1e-12)
+    assert 0.001 < direct < 0.999
 
 
 @pytest.mark.parametrize(
