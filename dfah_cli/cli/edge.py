@@ -32,8 +32,13 @@ class Terminated(BaseException):
     """SIGTERM outside a running session."""
 
 
-def guarded(name: str, act: Callable[[], int]) -> int:
-    """The exit code of `act`, whatever happens in it. name: what the user called, for the message."""
+def guarded(name: str, act: Callable[[], int], *, traceback: bool = False) -> int:
+    """The exit code of `act`, whatever happens in it.
+
+    name: what the user called, for the message. traceback: show where an unexpected error came from.
+    """
+    if traceback:
+        os.environ["DFAH_TRACEBACK"] = "1"
     signal.signal(signal.SIGTERM, _terminated)
     try:
         code = act()

@@ -1,0 +1,199 @@
+"""Results of runs and analyses on the screen, and the exit code that goes with them. Both front ends use this."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dfah_cli.cli.screen import Screen
+from dfah_cli.errors import ExitCode
+
+if TYPE_CHECKING:
+    from dfah_cli.gate.evaluate import GateResult
+    from dfah_cli.gate.outcome import Outcome
+    from dfah_cli.report.details import CaseDetail
+    from dfah_cli.report.record import ReportColumns
+    from dfah_cli.report.view import ReportView
+    from dfah_cli.workflow.request import RunRequest
+    from dfah_cli.workflow.run import FrozenPlan, RunResult
+
+MAX_DETAILED_CASES = 20_000
+PROGRAM_NAMES = ("dfah", "dfah-run")
+
+
+def run_and_show(request: RunRequest, screen: Screen, *, debug_log: str | None = None) -> int:
+    """Executes a request with live progress, shows its result, and gives the exit code."""
+    from dfah_cli.cli.progress import watching
+    from dfah_cli.workflow.run import execute
+
+    with watching(screen, debug_log=debug_log) as observer:
+        result = execute(request, observer)
+    show_run(result, screen)
+    return int(result.exit_code)
+
+
+def show_run(result: RunResult, screen: Screen) -> None:
+    """The result of a run."""
+    if screen.json:
+        screen.document(run_document(result))
+        return
+    details = run_details(result.run_dir, result.report)
+    view = view_with(result.report, result.gate_result, details)
+    show_view(view, screen)
+    facts = {
+        "run": str(result.run_dir),
+        "called": result.calls_made,
+        "reused": result.reused,
+        "exit": int(result.exit_code),
+    }
+    if not screen.tables:
+        screen.fact(**facts, why=_why(result))
+        screen.lines(f"next={_quoted(line)}" for line in _next(result, view))
+        return
+    screen.line()
+    screen.show([_verdict_line(result.outcome, str(result.report.mode), _why(result), result.exit_code)])
+    commitment = result.report.commitment
+    screen.line(
+        f"{result.report.episodes_completed} episodes recorded ({result.calls_made} called, {result.reused} reused), "
+        f"commitment {commitment[:4]}…{commitment[-4:]}, in {_shown(result.run_dir)}"
+    )
+    screen.lines(f"next  {line}" for line in _next(result, view))
+
+
+def _why(result: RunResult) -> str:
+    return {"interrupted": "interrupted", "terminated": "terminated"}.get(result.stop_reason or "", result.outcome.why)
+
+
+def _verdict_line(outcome: Outcome, mode: str, why: str, code: ExitCode) -> Any:
+    from rich.text import Text
+
+    verdict = "no gate was asked for" if outcome.verdict is None else f"GATE {str(outcome.verdict).upper()}"
+    style = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"}.get(str(outcome.verdict), "bold")
+    return Text.assemble((verdict, style), f"  {mode} mode, exit {int(code)}: {why}")
+
+
+def _next(result: RunResult, view: ReportView) -> Iterator[str]:
+    place = shlex.quote(str(result.run_dir))
+    if result.stop_reason is not None:
+        yield f"to resume: {this_command()}"
+    if view.attention:
+        worst = view.cases[0].case_id
+        yield f"dfah inspect {place} --case {shlex.quote(worst)}" if worst.isprintable() else f"dfah inspect {place}"
+    yield f"dfah report {place} -o report.html"
+    if result.stop_reason is None:
+        yield "rerunning this command calls nobody"
+
+
+def this_command() -> str:
+    """The command line as it was typed, for a shell."""
+    name = Path(sys.argv[0]).name
+    return shlex.join([name if name in PROGRAM_NAMES else "dfah", *sys.argv[1:]])
+
+
+def _quoted(text: str) -> str:
+    from dfah_cli.render.text import quoted
+
+    return quoted(text)
+
+
+def _shown(path: Path) -> str:
+    from dfah_cli.render.text import escape
+
+    return escape(str(path))
+
+
+def run_document(result: RunResult) -> dict[str, Any]:
+    """The result of a run as one JSON value."""
+    from dfah_cli.render.json import report_document
+
+    return report_document(
+        result.report,
+        result.gate_result,
+        {
+            "run": {
+                "dir": str(result.run_dir),
+                "calls_made": result.calls_made,
+                "reused": result.reused,
+                "stop_reason": result.stop_reason,
+                "exit_code": int(result.exit_code),
+                "why": _why(result),
+            }
+        },
+    )
+
+
+def run_details(run_dir: Path, report: ReportColumns) -> tuple[CaseDetail, ...]:
+    """Replays of the cases, where there is something to look at and not too many of them."""
+    from dfah_cli.report.details import case_details
+    from dfah_cli.workflow.analyze import analyze
+
+    if report.cases_selected > MAX_DETAILED_CASES or not report.episodes_completed:
+        return ()
+    verified = analyze(run_dir, mode=report.mode, keep_examples=True).verified
+    return tuple(case_details(verified.table))
+
+
+def view_with(report: ReportColumns, result: GateResult | None, details: Sequence[CaseDetail] = ()) -> ReportView:
+    """The view of a report with its gate."""
+    from dfah_cli.gate.outcome import gate_rows
+    from dfah_cli.report.view import view_of
+
+    verdict = None if result is None else str(result.verdict)
+    return view_of(report, checks=gate_rows(result), gate_verdict=verdict, details=details)
+
+
+def show_view(view: ReportView, screen: Screen) -> None:
+    """A report on the screen, as tables or as lines."""
+    if screen.tables:
+        from dfah_cli.render.terminal import report_renderables
+
+        screen.show(report_renderables(view))
+        return
+    from dfah_cli.render.plain import plain_lines
+
+    screen.lines(plain_lines(view))
+
+
+def plan_document(frozen: FrozenPlan) -> dict[str, Any]:
+    """A frozen plan as one JSON value."""
+    from dfah_cli.records.codec import plain
+
+    return {
+        "format": "dfah-plan-1",
+        "run_plan_sha256": frozen.plan.sha256,
+        "policy_sha256": frozen.policy_sha256,
+        "manifest_hash": frozen.manifest.hash,
+        "run_dir": str(frozen.run_dir),
+        "calls": frozen.plan.episodes_planned,
+        "cost_ceiling_usd": frozen.cost_ceiling_usd,
+        "plan": plain(frozen.plan),
+    }
+
+
+def show_plan(frozen: FrozenPlan, screen: Screen) -> None:
+    """What a request would run; nothing was dispatched."""
+    if screen.json:
+        screen.document(plan_document(frozen))
+        return
+    plan = frozen.plan
+    ceiling = (
+        "unknown: no estimate was given" if frozen.cost_ceiling_usd is None else f"${frozen.cost_ceiling_usd:,.2f}"
+    )
+    rows = (
+        ("run_plan", plan.sha256),
+        ("policy", frozen.policy_sha256 or "none"),
+        ("manifest", frozen.manifest.hash),
+        ("suite", f"{plan.suite_id} {plan.suite_version}"),
+        ("cases", f"{len(plan.case_tasks)} of {plan.suite_cases_total}"),
+        ("replays", str(plan.replays)),
+        ("seed", str(plan.seed)),
+        ("calls", f"at most {plan.episodes_planned}"),
+        ("cost", f"at most {ceiling}" if frozen.cost_ceiling_usd is not None else ceiling),
+        ("time_limit", "none" if plan.episode_timeout_s is None else f"{plan.episode_timeout_s:g} s an episode"),
+        ("out", str(frozen.run_dir)),
+        ("dispatched", "nothing"),
+    )
+    screen.table(("plan", "value"), rows)
