@@ -84,8 +84,8 @@ def _copy(value: JSONValue, where: str, depth: int) -> JSONValue:
     if kind is str:
         return check_text(value, where)
     if kind is int:
-        # 4300 digits is CPython's own limit for int -> str; 14285 bits always stay below it.
-        if value.bit_length() > 14_284:
+        # 4300 digits is CPython's own limit for int -> str; numbers of 14284 bits always stay below it.
+        if value.bit_length() > 14_284 and abs(value) >= 10**MAX_INTEGER_DIGITS:
             raise ValidationError(f"{where}: integer with more than {MAX_INTEGER_DIGITS} digits")
         return value
     if kind is float:
