@@ -23,7 +23,8 @@ CREDENTIAL_SHAPES = {
     "Hugging Face token": r"\bhf_[A-Za-z0-9]{30,}",
     "Stripe key": r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}",
     "JSON web token": r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}",
-    "PEM block": r"-----BEGIN [A-Z ]{0,40}(?:PRIVATE KEY|CERTIFICATE)-----",
+    # The block itself, and all that follows where its end was cut off.
+    "PEM block": r"-----BEGIN [A-Z ]{0,40}(?:PRIVATE KEY|CERTIFICATE)-----[\s\S]*?(?:-----END [A-Z ]{0,60}-----|\Z)",
     "bearer header": r"(?i)\bbearer\s{1,4}[A-Za-z0-9._~+/-]{16,}=*",
     "password in a URL": r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{1,200}:[^\s/@]{1,200}@",
 }
@@ -54,7 +55,7 @@ def redact_json(value: JSONValue) -> JSONValue:
         return redact(value)
     if isinstance(value, dict):
         return {redact(key): redact_json(item) for key, item in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [redact_json(item) for item in value]
     return value
 
