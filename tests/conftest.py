@@ -1,0 +1,26 @@
+"""Fixtures of every test: a place for a run, and stores that live in memory."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from dfah_cli.store.memory import MemoryStore
+from dfah_cli.workflow import analyze, replay
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """A run directory that does not exist yet."""
+    return tmp_path / "run"
+
+
+@pytest.fixture
+def in_memory(monkeypatch: pytest.MonkeyPatch) -> dict[str, MemoryStore]:
+    """Runs are kept in memory stores, one for each path, instead of in directories."""
+    stores: dict[str, MemoryStore] = defaultdict(MemoryStore)
+    monkeypatch.setattr(replay, "_run_store", lambda path: stores[str(path)])
+    monkeypatch.setattr(analyze, "open_run", lambda path, sync=False: stores[str(path)].open_reader(sync=sync))
+    return stores
