@@ -140,7 +140,7 @@ def warning(event: PlanReady) -> str | None:
     if not event.raw_case_ids:
         return None
     return (
-        f"warning: {event.raw_case_ids} of {event.cases} cases have no artifact_case_id, so their raw ids are recorded; give "
+        f"warning: {event.raw_case_ids} of {event.cases} cases have no artifact_case_id, so raw ids are recorded; give"
         " them pseudonyms before using production cases"
     )
 

@@ -1,0 +1,74 @@
+"""`dfah analyze`"""
+
+from __future__ import annotations
+
+import click
+
+from dfah_cli.cli.options import COMMON, REPORT_FILES, option, stacked
+from dfah_cli.cli.screen import Screen
+
+
+@click.command(name="analyze")
+@click.argument("run", metavar="RUN")
+@stacked(
+    option("--report", metavar="HTML", default=None, help="Write a self-contained HTML page."),
+    REPORT_FILES,
+    COMMON,
+)
+def command(run: str, report: str | None, outputs: tuple[str, ...], as_json: bool) -> int:
+    """Verify a run directory, from its bytes alone, and show what it measured.
+
+    Exits 4 when the run is not complete, 3 when its evidence cannot be believed.
+
+    \b
+    dfah analyze .dfah/runs/first
+    dfah analyze .dfah/runs/first --report report.html
+    """
+    from dfah_cli.cli.show import show_view, view_with
+    from dfah_cli.gate.outcome import judge
+    from dfah_cli.workflow.analyze import analyze
+
+    found = analyze(run, keep_examples=True)
+    screen = Screen(as_json=as_json)
+    outcome = judge(found.report, None, mode=found.report.mode)
+    files = [("html", report)] if report else []
+    written = write_outputs(found, [*files, *named(outputs)])
+    if screen.json:
+        from dfah_cli.render.json import report_document
+
+        checks = [{"claim": str(c.claim), "status": str(c.status), "detail": c.detail} for c in found.checks]
+        screen.document(report_document(found.report, None, {"checks": checks, "exit_code": int(outcome.code)}))
+    else:
+        from dfah_cli.report.details import case_details
+
+        show_view(view_with(found.report, None, tuple(case_details(found.verified.table))), screen)
+        if screen.tables:
+            screen.line()
+        verified = sum(str(check.status) == "pass" for check in found.checks)
+        screen.fact(evidence="verified", claims=verified, run=run, exit=int(outcome.code), why=outcome.why)
+        for place in written:
+            screen.fact(written=place)
+    screen.flush()
+    return int(outcome.code)
+
+
+def named(outputs: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Format and file of each output, by its suffix."""
+    from pathlib import Path
+
+    from dfah_cli.workflow.rendering import format_of
+
+    return [(format_of(Path(name)), name) for name in outputs]
+
+
+def write_outputs(found: object, files: list[tuple[str, str]], result: object = None) -> list[str]:
+    """Report files of an analysis, replaced atomically; nothing is written when a format is unknown."""
+    if not files:
+        return []
+    from dfah_cli.workflow.analyze import Analysis
+    from dfah_cli.workflow.export import write_export
+    from dfah_cli.workflow.rendering import prepare, render
+
+    assert isinstance(found, Analysis)
+    rendered = prepare(found.report, result, found.verified, found.measurement)  # type: ignore[arg-type]
+    return [str(write_export(name, render(rendered, kind))) for kind, name in files]

@@ -1,0 +1,84 @@
+"""`dfah check-agent`"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from dfah_cli.cli.options import AGENT, BUDGET, COMMON, EPISODE_COST, SUITE, TIMEOUT, option, stacked
+from dfah_cli.cli.screen import Screen
+from dfah_cli.errors import ConfigurationError, ExitCode
+
+
+@click.command(name="check-agent")
+@stacked(
+    AGENT,
+    SUITE,
+    option("--max-cases", type=click.IntRange(min=1), default=2, show_default=True, help="Cases to try, twice each."),
+    option("--expect-tools", metavar="CASE=t1,t2", multiple=True, help="Tools a case must call, in order; repeatable."),
+    BUDGET,
+    EPISODE_COST,
+    TIMEOUT,
+    option("--out", metavar="DIR", default=None, help="Keep the episodes here; without it they are removed."),
+    COMMON,
+)
+def command(
+    agent: str, as_json: bool, expect_tools: tuple[str, ...], max_episode_cost_usd: float | None, **same: Any
+) -> int:
+    """Does an adapter keep its contract? Two replays of a few cases, then the same again from the record.
+
+    \b
+    dfah check-agent --agent dfah.demo:toy_agent --episode-timeout-s 5
+    dfah check-agent --agent acme.agents:triage --expect-tools CASE-001=lookup,score
+    """
+    from dfah_cli.adapter.reference import load_agent
+    from dfah_cli.workflow.conformance import check_agent
+
+    report = check_agent(
+        load_agent(agent),
+        expected_tools=_expected(expect_tools),
+        estimated_max_episode_cost_usd=max_episode_cost_usd,
+        **same,
+    )
+    screen = Screen(as_json=as_json)
+    if screen.json:
+        from dfah_cli.records.codec import plain
+
+        screen.document({"format": "dfah-conformance-1", "passed": report.passed, **plain(report)})
+    else:
+        _show(report, screen)
+    screen.flush()
+    return _code(report)
+
+
+def _code(report: Any) -> int:
+    from dfah_cli.cli.edge import replaced
+
+    return 0 if report.passed else replaced(ExitCode.NO)
+
+
+def _expected(pairs: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    wanted: dict[str, tuple[str, ...]] = {}
+    for pair in pairs:
+        case_id, equals, names = pair.rpartition("=")
+        if not equals or not case_id:
+            raise ConfigurationError("--expect-tools: expected CASE=tool,tool (CASE= for a case that calls nothing)")
+        wanted[case_id] = tuple(name for name in names.split(",") if name)
+    return wanted
+
+
+def _show(report: Any, screen: Screen) -> None:
+    screen.table(("check", "status", "detail"), [(c.name, str(c.status), c.detail) for c in report.checks])
+    if screen.tables:
+        screen.line()
+    ceiling = report.estimated_cost_ceiling_usd
+    screen.fact(
+        conformance="pass" if report.passed else "fail",
+        cases=report.cases_selected,
+        calls=f"at most {report.episodes_planned}",
+        cost="no estimate" if ceiling is None else f"at most ${ceiling:.2f}",
+        statuses=", ".join(f"{name} {count}" for name, count in report.status_counts.items()) or None,
+    )
+    if report.passed and screen.tables:
+        screen.line("Passing two repetitions does not prove that nothing depends on the clock or on ambient state.")

@@ -1,0 +1,68 @@
+"""`dfah gate`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from dfah_cli.cli.options import COMMON, REPORT_FILES, option, stacked
+from dfah_cli.cli.screen import Screen
+
+
+@click.command(name="gate")
+@click.argument("run", metavar="RUN")
+@click.argument("policy", metavar="POLICY")
+@stacked(
+    REPORT_FILES,
+    option("--allow-unverified", is_flag=True, help="RUN may be a report file; it fails the gate by default."),
+    COMMON,
+)
+def command(run: str, policy: str, outputs: tuple[str, ...], allow_unverified: bool, as_json: bool) -> int:
+    """Apply a policy to a run. Always blocks: exits 1 when the gate fails, 4 when the run is not complete.
+
+    \b
+    dfah gate .dfah/runs/first strict
+    dfah gate .dfah/runs/first policies/release.yaml --json
+    """
+    from dfah_cli.cli.commands.analyze import named, write_outputs
+    from dfah_cli.cli.edge import replaced
+    from dfah_cli.gate.evaluate import Gate
+    from dfah_cli.gate.outcome import judge
+    from dfah_cli.loading.policies import load_policy
+    from dfah_cli.records.enums import ReplayMode
+    from dfah_cli.workflow.analyze import analyze, load_report
+
+    files = named(outputs)
+    gate = Gate(load_policy(policy))
+    detached = Path(run).is_file()
+    found = None if detached else analyze(run, keep_examples=bool(files))
+    report = load_report(run, allow_unverified=allow_unverified) if found is None else found.report
+    result = gate.evaluate(report)
+    outcome = judge(report, result, mode=ReplayMode.BLOCKING)
+    written = [] if found is None else write_outputs(found, files, result)
+    screen = Screen(as_json=as_json)
+    if screen.json:
+        from dfah_cli.render.json import report_document
+
+        screen.document(report_document(report, result, {"policy_sha256": gate.policy.sha256, "why": outcome.why}))
+    else:
+        _show(result, gate.policy.sha256, outcome, screen)
+        for place in written:
+            screen.fact(written=place)
+    screen.flush()
+    return replaced(outcome.code)
+
+
+def _show(result: object, policy_sha256: str, outcome: object, screen: Screen) -> None:
+    from dfah_cli.gate.evaluate import GateResult
+    from dfah_cli.gate.outcome import Outcome, gate_rows
+    from dfah_cli.report.words import bound
+
+    assert isinstance(result, GateResult)
+    assert isinstance(outcome, Outcome)
+    rows = [(row.name, row.verdict, bound(row.observed), row.bound) for row in gate_rows(result)]
+    screen.table(("check", "verdict", "observed", "expected"), rows)
+    if screen.tables:
+        screen.line()
+    screen.fact(gate=str(outcome.verdict), exit=int(outcome.code), why=outcome.why, policy=policy_sha256)

@@ -1,0 +1,80 @@
+"""`dfah inspect`"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from dfah_cli.cli.options import COMMON, option, stacked
+from dfah_cli.cli.screen import Screen
+from dfah_cli.errors import ConfigurationError
+
+
+@click.command(name="inspect")
+@click.argument("run", metavar="RUN")
+@stacked(
+    option("--case", "case_id", metavar="ID", default=None, help="All replays of this case, side by side."),
+    option("--all", "everything", is_flag=True, help="Also the cases that need no review."),
+    option("--minutes-per-case", type=click.FloatRange(min=0), default=10.0, show_default=True,
+           help="Review time of one case, for the estimate of the load."),
+    option("--volume", type=click.IntRange(min=1), default=None, help="Cases a month, for the estimate of the load."),
+    COMMON,
+)  # fmt: skip
+def command(run: str, case_id: str | None, as_json: bool, **queue: Any) -> int:
+    """Replays of a case side by side; without --case, the cases to review, those that need it most first.
+
+    \b
+    dfah inspect .dfah/runs/first
+    dfah inspect .dfah/runs/first --case CASE-001
+    """
+    from dfah_cli.report.details import case_details
+    from dfah_cli.workflow.analyze import analyze
+
+    found = analyze(run, keep_examples=True)
+    details = list(case_details(found.verified.table))
+    screen = Screen(as_json=as_json)
+    if case_id is None:
+        _queue(found, details, screen, **queue)
+    else:
+        detail = next((one for one in details if one.case_id == case_id), None)
+        if detail is None:
+            raise ConfigurationError(f"--case: {run} has no case of that id; `dfah inspect {run} --all` lists them")
+        _case(found, detail, screen)
+    screen.flush()
+    return 0
+
+
+def _case(found: Any, detail: Any, screen: Screen) -> None:
+    from dfah_cli.render import inspection
+
+    case = next((c for c in found.report.case_reports if c.case_id == detail.case_id), None)
+    if screen.json:
+        screen.document(inspection.case_document(detail, case))
+    elif screen.tables:
+        screen.lines(inspection.case_lines(detail, case))
+    else:
+        screen.lines(inspection.case_facts(detail, case))
+
+
+def _queue(
+    found: Any, details: Any, screen: Screen, *, everything: bool, minutes_per_case: float, volume: int | None
+) -> None:
+    from dfah_cli.cli.show import view_with
+    from dfah_cli.render import inspection
+
+    view = view_with(found.report, None, details)
+    rows = view.cases if everything else view.cases[: view.attention]
+    load = inspection.review_load(found.report, minutes_per_case, volume)
+    if screen.json:
+        screen.document({"format": "dfah-queue-1", "cases": [inspection.queue_row(row) for row in rows], "load": load})
+        return
+    columns = ("case", "task", "status", "decision", "paths", "kind", "parts_at")
+    screen.table(columns, [tuple(inspection.queue_row(row).values()) for row in rows])
+    judged = {case.case_id for case in found.report.case_reports}
+    lost = [detail for detail in details if detail.case_id not in judged]
+    if lost:
+        screen.table(("not_judged", "task", "statuses"), [inspection.lost_row(detail) for detail in lost])
+    if screen.tables:
+        screen.line()
+    screen.fact(**load)

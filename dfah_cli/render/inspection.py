@@ -1,0 +1,154 @@
+"""One case in depth, and the queue of cases to review. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dfah_cli.render.text import escape, fact
+from dfah_cli.report import words
+from dfah_cli.report.cases import CaseReport
+from dfah_cli.report.details import CaseDetail
+from dfah_cli.report.divergence import Branch, Parting, divergence_tree, first_parting, parting
+from dfah_cli.report.record import ReportColumns
+from dfah_cli.report.view import CaseRow
+
+
+def case_lines(detail: CaseDetail, case: CaseReport | None) -> Iterator[str]:
+    """A case for people: what was decided, then the tree of its paths, then where they part."""
+    yield headline(detail, case)
+    if not detail.variants:
+        yield "no path was observed"
+        return
+    yield from tree_text(divergence_tree(detail.variants))
+    yield ""
+    yield from _partings(detail)
+    bad = [cell for cell in detail.replays if cell.status != "valid"]
+    for cell in bad:
+        yield f"replay {cell.replay_index} was not judged: {cell.status}"
+
+
+def headline(detail: CaseDetail, case: CaseReport | None) -> str:
+    """The case in one line."""
+    replays, paths = len(detail.replays), len(detail.variants)
+    decided = ", ".join(f"{escape(label)} {times}" for label, times in detail.decisions) or "no decision"
+    if len(detail.decisions) == 1 and detail.decisions[0][1] == replays:
+        decided = f'all "{escape(detail.decisions[0][0])}"'
+    if case is None:
+        told = "not judged"
+    elif case.dar < 1.0:
+        told = "decision changed"
+    else:
+        told = f"flagged: {words.KIND_WORDS[case.path_variation_kind]}" if case.unanimous_with_path_change else "stable"
+    return (
+        f"{escape(detail.case_id)} · task {escape(detail.task)} · {words.count(replays, 'replay')}, {decided} · "
+        f"{words.count(paths, 'path')} · {told}"
+    )
+
+
+def tree_text(branch: Branch, indent: str = "") -> Iterator[str]:
+    """The divergence tree, shared beginnings once, with the replays that took each branch."""
+    steps = " ── ".join(escape(words.step_text(step)) for step in branch.steps) or "no call"
+    yield f"{steps}   {_who(branch)}"
+    yield from _branches(branch, indent)
+
+
+def _branches(branch: Branch, indent: str) -> Iterator[str]:
+    for index, child in enumerate(branch.children):
+        last = index == len(branch.children) - 1
+        steps = " ── ".join(escape(words.step_text(step)) for step in child.steps) or "ends here"
+        yield f"{indent}{'└─' if last else '├─'} {steps}   {_who(child)}"
+        yield from _branches(child, indent + ("   " if last else "│  "))
+
+
+def _who(branch: Branch) -> str:
+    return f"replays {' '.join(map(str, branch.replays))}" if len(branch.replays) > 1 else f"replay {branch.replays[0]}"
+
+
+def _partings(detail: CaseDetail) -> Iterator[str]:
+    reference, *others = detail.variants
+    if not others:
+        yield "All observed paths are equal."
+    for other in others:
+        found = parting(reference.steps, other.steps)
+        names = ", ".join(map(str, other.replays))
+        yield f"replay {names} parts at {escape(words.parting_text(found))}"
+
+
+def case_facts(detail: CaseDetail, case: CaseReport | None) -> Iterator[str]:
+    """The same as one fact a line."""
+    yield fact(case=detail.case_id, task=detail.task, replays=len(detail.replays), paths=len(detail.variants))
+    if case is not None:
+        dar, seq, strong = words.share(case.dar), words.share(case.tar.seq), words.share(case.tar.strong)
+        kind = words.KIND_WORDS[case.path_variation_kind]
+        yield fact(dar=dar, tar_seq=seq, tar_strong=strong, kind=kind, flagged=case.unanimous_with_path_change)
+    for cell in detail.replays:
+        yield fact(replay=cell.replay_index, status=str(cell.status), decision=cell.decision or words.UNAVAILABLE,
+                   path=words.UNAVAILABLE if cell.variant is None else cell.variant)  # fmt: skip
+    for number, variant in enumerate(detail.variants):
+        for place, step in enumerate(variant.steps, 1):
+            yield fact(path=number, step=place, call=words.step_text(step))
+    found = first_parting(detail)
+    if found is not None:
+        yield fact(parts_at=words.parting_text(found), cause=str(found.cause))
+
+
+def case_document(detail: CaseDetail, case: CaseReport | None) -> dict[str, Any]:
+    """The same as JSON; hashes in full."""
+    return {
+        "format": "dfah-case-1",
+        "case_id": detail.case_id,
+        "task": detail.task,
+        "judged": case is not None,
+        "kind": None if case is None else str(case.path_variation_kind),
+        "flagged": None if case is None else case.unanimous_with_path_change,
+        "replays": [
+            {"replay_index": c.replay_index, "status": str(c.status), "decision": c.decision, "path": c.variant}
+            for c in detail.replays
+        ],
+        "paths": [{"replays": list(v.replays), "steps": [list(step) for step in v.steps]} for v in detail.variants],
+        "first_parting": _parting_object(first_parting(detail)),
+    }
+
+
+def _parting_object(found: Parting | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {"step": found.step, "cause": str(found.cause), "here": found.here, "there": found.there,
+            "tags": list(found.tags)}  # fmt: skip
+
+
+def queue_row(row: CaseRow) -> dict[str, str]:
+    """A line of the review queue."""
+    return {
+        "case": row.case_id,
+        "task": row.task,
+        "status": row.status,
+        "decision": row.decision,
+        "paths": row.paths,
+        "kind": row.kind,
+        "parts_at": row.parts_at,
+    }
+
+
+def lost_row(detail: CaseDetail) -> tuple[str, str, str]:
+    """A case that was not judged: id, task, statuses of its replays."""
+    statuses = sorted({str(cell.status) for cell in detail.replays})
+    return detail.case_id, detail.task, ", ".join(statuses) or "never recorded"
+
+
+def review_load(report: ReportColumns, minutes_per_case: float, volume: int | None) -> dict[str, Any]:
+    """How many cases a reviewer would see, and the hours it takes; a rate of the suite, not of production.
+
+    volume: cases a month; None leaves the projection out.
+    """
+    load: dict[str, Any] = {
+        "flagged": report.flagged_groups,
+        "of": report.observed_groups,
+        "review_hours": round(report.flagged_groups * minutes_per_case / 60, 1),
+    }
+    rate = report.unanimous_with_path_change_rate
+    if volume is not None and rate is not None:
+        load["flagged_a_month"] = round(rate * volume)
+        load["hours_a_month"] = round(rate * volume * minutes_per_case / 60, 1)
+    return load
