@@ -18,17 +18,20 @@ from dfah_cli.errors import ValidationError
 JSONValue = Any  # null, boolean, integer, finite float, string, list of these, dict from string to these
 
 MAX_DEPTH = 100
+# A record wraps values of the full depth: suite > cases > case > input.
+ENVELOPE = 10
+MAX_PLACE = 200
 MAX_INTEGER_DIGITS = 4300
 
 
 def canonical_bytes(value: JSONValue) -> bytes:
     """The canonical encoding of a JSON value.
 
-    Raises: ValidationError for anything that is not JSON (a non-string key, NaN, a lone surrogate, depth > 100).
+    Raises: ValidationError for anything that is not JSON (a non-string key, NaN, a lone surrogate, depth > 110).
     """
     # Copied first: json.dumps coerces keys such as 1 or True, fails with four different exceptions, and does not
     # know mappings that are no dict.
-    return _encode(copy_json(value))
+    return _encode(_copy(value, "value", -ENVELOPE))
 
 
 def _encode(value: JSONValue) -> bytes:
@@ -93,7 +96,7 @@ def _copy(value: JSONValue, where: str, depth: int) -> JSONValue:
             raise ValidationError(f"{where}: non-finite number; JSON has only finite numbers")
         return value
     if depth >= MAX_DEPTH:
-        raise ValidationError(f"{where}: nested deeper than {MAX_DEPTH} levels")
+        raise ValidationError(f"{where[:MAX_PLACE]}…: nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, Mapping):
         return _copy_mapping(value, where, depth)
     if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
