@@ -39,7 +39,8 @@ def _labels(instance: Suite, attribute: Attribute[Any], value: tuple[Any, ...]) 
     fields.tuple_of(fields.prose, 2)(instance, attribute, value)
     fields.no_credentials(instance, attribute, list(value))
     for label in value:
-        if not LABEL.fullmatch(normal_label(label)):
+        # isascii: the Kelvin sign lower-cases to "k".
+        if not LABEL.fullmatch(normal_label(label)) or not label.isascii() or not label.isprintable():
             raise fields.refuse(instance, attribute, "a label of another form", "letters, digits and _, a letter first")
     _unique(instance, attribute, (normal_label(label) for label in value), "labels")
 
