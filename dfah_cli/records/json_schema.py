@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from dfah_cli.canonical import canonical_bytes
+from dfah_cli.canonical import canonical_bytes, parse
 from dfah_cli.errors import ValidationError
 
 _BY_NAME = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
@@ -39,6 +39,8 @@ def check(schema: dict[str, Any], where: str) -> None:
     if patterned and any("unevaluatedProperties" in one for one in subschemas):
         raise ValidationError(f"{where}: patternProperties together with unevaluatedProperties is not supported")
     for one in subschemas:
+        if "$id" in one and one is not schema:
+            raise ValidationError(f"{where}: $id inside the schema is not supported; references start at its top")
         for pattern in [one["pattern"]] if "pattern" in one else []:
             _check_pattern(pattern, where)
         for pattern in one.get("patternProperties", {}):
@@ -114,7 +116,6 @@ def first_problem(schema: dict[str, Any], value: Any) -> str | None:
 
 @lru_cache(maxsize=256)
 def _validator(schema: bytes) -> Any:
-    import orjson
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
     from referencing import Registry
@@ -123,7 +124,7 @@ def _validator(schema: bytes) -> Any:
         Draft202012Validator,
         {"pattern": _pattern, "patternProperties": _pattern_properties, "additionalProperties": _additional},
     )
-    return kind(orjson.loads(schema), registry=Registry())
+    return kind(parse(schema), registry=Registry())
 
 
 def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[Any]:

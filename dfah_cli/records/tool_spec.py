@@ -34,6 +34,10 @@ class ToolSpec:
 
         Raises: ValidationError (a ValueError) naming location and keyword, never the value.
         """
+        if not isinstance(arguments, Mapping):
+            raise ValidationError(
+                f"arguments of tool {self.name}: found {fields.kind_of(arguments)}; expected an object"
+            )
         problem = json_schema.first_problem(self.input_schema, dict(arguments))
         if problem:
             raise ValidationError(f"arguments of tool {self.name}: {problem}")
