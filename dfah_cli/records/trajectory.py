@@ -27,7 +27,7 @@ class ToolCall:
     arguments: dict[str, Any] = field(factory=dict, converter=fields.to_json, validator=fields.json_map)
     arguments_hash: str | None = field(default=None, validator=fields.optional(fields.digest64))
     arguments_redacted: bool = field(default=False, validator=fields.flag)
-    call_id: str | None = field(default=None, validator=fields.optional(fields.name))
+    call_id: str | None = field(default=None, validator=fields.optional(fields.public_name))
     output_hash: str | None = field(default=None, validator=fields.optional(fields.digest64))
     result_state: ChannelState = field(
         default=ChannelState.UNAVAILABLE,
