@@ -7,6 +7,7 @@ computes the exit code from what the runs came to.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from typing import TYPE_CHECKING, Any
@@ -20,8 +21,6 @@ from dfah_cli.version import __version__
 if TYPE_CHECKING:
     from hydra.core.override_parser.types import Override
 
-    from dfah_cli.workflow.request import RunRequest
-
 PROGRAM = "dfah-run"
 # Hydra would write a log and its own configs beside the job; a run directory holds what it needs.
 NO_LITTER = ("hydra.run.dir=.", "hydra.output_subdir=null", "hydra/job_logging=none", "hydra/hydra_logging=none")
@@ -30,12 +29,14 @@ NO_LITTER = ("hydra.run.dir=.", "hydra.output_subdir=null", "hydra/job_logging=n
 def main(argv: list[str] | None = None) -> int:
     """The exit code of one command line."""
     given = sys.argv[1:] if argv is None else argv
+    # Starting up only builds what stays; the collector would look through it a dozen times and free nothing.
+    gc.disable()
     if "--traceback" in given:
         os.environ["DFAH_TRACEBACK"] = "1"
-    return guarded(PROGRAM, lambda: replaced(run(parse_arguments(given))))
+    return guarded(PROGRAM, lambda: replaced(ExitCode(run(parse_arguments(given)))))
 
 
-def run(arguments: Arguments) -> ExitCode:
+def run(arguments: Arguments) -> int:
     """Does what the arguments say."""
     if arguments.help or arguments.version:
         sys.stdout.write(help_text() if arguments.help else f"{PROGRAM} {__version__}\n")
@@ -51,8 +52,8 @@ def run(arguments: Arguments) -> ExitCode:
     return _sweep(arguments, overrides) if arguments.multirun else _single(arguments, overrides)
 
 
-def _single(arguments: Arguments, overrides: list[Override]) -> ExitCode:
-    from dfah_cli.cli.hydra_show import show_plan
+def _single(arguments: Arguments, overrides: list[Override]) -> int:
+    from dfah_cli.cli.show import run_and_show, show_plan
     from dfah_cli.config.compose import compose_run, hydra_session
     from dfah_cli.config.freeze import freeze
     from dfah_cli.config.overrides import for_hydra
@@ -62,39 +63,31 @@ def _single(arguments: Arguments, overrides: list[Override]) -> ExitCode:
         config = compose_run([for_hydra(override) for override in overrides], _config_name(arguments))
     request = freeze(config)
     if config.get("plan") == "only":
-        from dfah_cli.workflow.run import plan_only
+        from dfah_cli.workflow.freezing import plan_only
 
-        show_plan(screen, request, plan_only(request))
+        show_plan(plan_only(request), screen)
         return ExitCode.OK
-    return _execute(screen, arguments, request)
+    gc.enable()
+    return run_and_show(request, screen, debug_log=arguments.debug_log)
 
 
-def _execute(screen: Screen, arguments: Arguments, request: RunRequest) -> ExitCode:
-    from dfah_cli.workflow.run import execute
-
-    result = execute(request)
-    from dfah_cli.cli.hydra_show import show_result
-
-    show_result(screen, result)
-    return result.exit_code
-
-
-def _sweep(arguments: Arguments, overrides: list[Override]) -> ExitCode:
-    from dfah_cli.cli.hydra_show import show_plans
-    from dfah_cli.cli.hydra_sweep import freeze_jobs, run_jobs, show_outcomes
+def _sweep(arguments: Arguments, overrides: list[Override]) -> int:
+    from dfah_cli.cli.hydra_sweep import freeze_jobs, run_jobs, show_outcomes, show_plans
     from dfah_cli.config.overrides import LAUNCHING
-    from dfah_cli.workflow.run import execute
 
+    gc.enable()
     screen = Screen(as_json=arguments.json)
     jobs = freeze_jobs(overrides, _config_name(arguments))
     if any(job.only_plan for job in jobs):
-        show_plans(screen, [(job.job.label, job.request, job.plan) for job in jobs])
+        show_plans(screen, jobs)
         return ExitCode.OK
     if any(override.key_or_group.startswith(LAUNCHING) for override in overrides):
         from dfah_cli.cli.hydra_launch import launch
 
-        return show_outcomes(screen, launch(jobs, overrides, _config_name(arguments)), len(jobs))
-    return show_outcomes(screen, run_jobs(jobs, lambda job: execute(job.request)), len(jobs))
+        outcomes = launch(jobs, overrides, _config_name(arguments))
+    else:
+        outcomes = run_jobs(screen, jobs, debug_log=arguments.debug_log)
+    return show_outcomes(screen, outcomes, len(jobs))
 
 
 def _config_name(arguments: Arguments) -> str:

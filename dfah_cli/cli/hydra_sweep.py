@@ -14,11 +14,13 @@ from dfah_cli.config.freeze import freeze
 from dfah_cli.config.sweep import SweepJob, sweep_jobs
 from dfah_cli.errors import ConfigurationError, DFAHError, ExitCode, most_serious
 from dfah_cli.loading.validate import lines
+from dfah_cli.workflow.freezing import FrozenPlan, plan_only
 from dfah_cli.workflow.request import RunRequest
-from dfah_cli.workflow.run import FrozenPlan, RunResult, plan_only
 
 if TYPE_CHECKING:
     from hydra.core.override_parser.types import Override
+
+    from dfah_cli.workflow.run import RunResult
 
 METRICS = ("dar", "tar_seq", "gap", "flags_per_100_cases")
 
@@ -94,22 +96,30 @@ def collisions(jobs: Sequence[FrozenJob]) -> Iterable[str]:
             yield f"{twin.name} and {job.name} are one and the same run; drop one of them"
 
 
-def run_jobs(jobs: Sequence[FrozenJob], run: Callable[[FrozenJob], RunResult]) -> list[JobOutcome]:
+def run_jobs(screen: Screen, jobs: Sequence[FrozenJob], *, debug_log: str | None) -> list[JobOutcome]:
     """The outcomes of the jobs, in order; an interruption ends the sweep."""
     outcomes: list[JobOutcome] = []
     for job in jobs:
-        outcome = outcome_of(job, run)
+        outcome = _outcome_of(job, lambda job=job: _watched(screen, job, debug_log))  # type: ignore[misc]
         outcomes.append(outcome)
         if outcome.exit_code in (ExitCode.INTERRUPTED, ExitCode.TERMINATED):
             break
     return outcomes
 
 
-def outcome_of(job: FrozenJob, run: Callable[[FrozenJob], RunResult]) -> JobOutcome:
+def _watched(screen: Screen, job: FrozenJob, debug_log: str | None) -> RunResult:
+    from dfah_cli.cli.progress import watching
+    from dfah_cli.workflow.run import execute
+
+    with watching(screen, debug_log=debug_log) as observer:
+        return execute(job.request, observer)
+
+
+def _outcome_of(job: FrozenJob, run: Callable[[], RunResult]) -> JobOutcome:
     """What one job came to; its failure is an outcome too, so that the other jobs run."""
     varied = dict(job.job.varied)
     try:
-        result = run(job)
+        result = run()
     except DFAHError as failure:
         code = int(failure.exit_code)
         return JobOutcome(number=job.number, varied=varied, exit_code=code, error=str(failure))
@@ -197,3 +207,24 @@ def _remarks(outcomes: Sequence[JobOutcome], planned: int) -> Iterable[str]:
         yield "the jobs differ in replays: DAR, TAR, gap and flags are not comparable across replay counts"
     if len(outcomes) < planned:
         yield f"{planned - len(outcomes)} of {planned} jobs were not started"
+
+
+def show_plans(screen: Screen, jobs: Sequence[FrozenJob]) -> None:
+    """The frozen plans of a sweep, one line each."""
+    from dfah_cli.cli.show import plan_document
+
+    if screen.json:
+        plans = [{"job": job.number, "overrides": dict(job.job.varied), **plan_document(job.plan)} for job in jobs]
+        screen.document({"format": "dfah-plans-1", "plans": plans})
+        return
+    varied = [key for key, _ in jobs[0].job.varied]
+    columns = [*varied, "plan", "policy", "calls", "cost", "run"]
+    screen.table(columns, map(_plan_row, jobs))
+
+
+def _plan_row(job: FrozenJob) -> list[str]:
+    plan = job.plan
+    cost = "unknown" if plan.cost_ceiling_usd is None else f"at most ${plan.cost_ceiling_usd:,.2f}"
+    values = [value for _, value in job.job.varied]
+    calls = str(plan.plan.episodes_planned)
+    return [*values, plan.plan.sha256, plan.policy_sha256 or "none", calls, cost, str(plan.run_dir)]

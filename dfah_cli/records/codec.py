@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from datetime import datetime
 from enum import Enum
 from functools import cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
-from cattrs import Converter
-from cattrs.errors import BaseValidationError, ForbiddenExtraKeysError
-from cattrs.gen import make_dict_structure_fn
 
 from dfah_cli.canonical import JSONValue
 from dfah_cli.errors import ValidationError
+
+if TYPE_CHECKING:
+    from cattrs import Converter
 
 R = TypeVar("R")
 
@@ -47,7 +47,11 @@ def _field_names(kind: type) -> tuple[str, ...] | None:
     return tuple(a.name for a in attrs.fields(kind) if a.init) if attrs.has(kind) else None
 
 
+@cache
 def _converter() -> Converter:
+    # Only what reads records back needs cattrs; a plan is shown without it.
+    from cattrs import Converter
+
     converter = Converter(forbid_extra_keys=True, detailed_validation=False)
     # The constructors validate; the converter must not coerce before them.
     for kind in (str, int, float, bool):
@@ -61,6 +65,8 @@ def _converter() -> Converter:
 
 
 def _structure(kind: Any, converter: Converter) -> Any:
+    from cattrs.gen import make_dict_structure_fn
+
     attrs.resolve_types(kind, include_extras=True)
     return make_dict_structure_fn(kind, converter, _cattrs_forbid_extra_keys=True, _cattrs_detailed_validation=False)
 
@@ -72,18 +78,17 @@ def _moment(value: Any) -> Any:
         raise ValidationError("found no ISO 8601 time; expected one such as 2026-01-31T09:00:00+00:00") from None
 
 
-_CONVERTER = _converter()
-
-
 def record(kind: type[R], value: JSONValue) -> R:
     """A record of `kind` from its plain form; unknown and missing keys are refused.
 
     Raises: ValidationError naming the record and the key.
     """
+    from cattrs.errors import BaseValidationError, ForbiddenExtraKeysError
+
     if not isinstance(value, Mapping):
         raise ValidationError(f"{kind.__name__}: found {type(value).__name__}; expected an object")
     try:
-        return _CONVERTER.structure(value, kind)
+        return _converter().structure(value, kind)
     except ValidationError:
         raise
     except ForbiddenExtraKeysError as problem:
