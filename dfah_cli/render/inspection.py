@@ -48,7 +48,7 @@ def headline(detail: CaseDetail, case: CaseReport | None) -> str:
 
 def tree_text(branch: Branch, indent: str = "") -> Iterator[str]:
     """The divergence tree, shared beginnings once, with the replays that took each branch."""
-    steps = " ── ".join(escape(words.step_text(step)) for step in branch.steps) or "no call"
+    steps = " ── ".join(escape(words.step_text(step)) for step in branch.steps) or "start"
     yield f"{steps}   {_who(branch)}"
     yield from _branches(branch, indent)
 

@@ -85,5 +85,4 @@ def _gate(view: ReportView) -> Element:
 
 
 def _told(check: GateRow) -> str:
-    observed = check.observed if isinstance(check.observed, str) else f"{check.observed:.6g}"
-    return xml_text(f"{observed} against {check.bound}")
+    return xml_text(f"{check.found} against {check.bound}")

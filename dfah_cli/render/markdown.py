@@ -109,7 +109,7 @@ def _checks(view: ReportView) -> Iterator[str]:
         rows = (
             (
                 code(check.name),
-                check.observed if isinstance(check.observed, str) else f"{check.observed:.6g}",
+                check.found,
                 check.bound,
                 SIGN[check.verdict],
             )

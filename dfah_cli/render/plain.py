@@ -47,8 +47,4 @@ def _metric(row: MetricRow) -> str:
 
 
 def _check(check: GateRow) -> str:
-    return fact(check=check.name, verdict=check.verdict, observed=_number(check.observed), expected=check.bound)
-
-
-def _number(observed: float | str) -> str:
-    return observed if isinstance(observed, str) else f"{observed:.6g}"
+    return fact(check=check.name, verdict=check.verdict, observed=check.found, expected=check.bound)

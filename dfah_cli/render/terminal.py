@@ -129,6 +129,7 @@ def _other_checks(view: ReportView) -> Iterator[RenderableType]:
         yield _text("")
         table = _table(("gate check", "left"), ("found", "left"), ("asked for", "left"), ("", "left"))
         for check in others:
-            observed = check.observed if isinstance(check.observed, str) else f"{check.observed:.6g}"
-            _row(table, escape(check.name), observed, check.bound, _text(check.verdict, VERDICT_STYLE[check.verdict]))
+            _row(
+                table, escape(check.name), check.found, check.bound, _text(check.verdict, VERDICT_STYLE[check.verdict])
+            )
         yield table

@@ -12,15 +12,16 @@ from enum import StrEnum
 
 from attrs import frozen
 
+from dfah_cli.metrics.alignment import Change, Edit, align
 from dfah_cli.metrics.paths import StepLike
 from dfah_cli.report.details import CaseDetail, Variant
 
-NAME, ARGUMENTS, OUTPUT, RESULT_STATE, EXECUTION_STATE = range(5)
+NAME = 0
 Path = Sequence[StepLike]
 
 
 class Cause(StrEnum):
-    """What differs where two paths part, coarsest first."""
+    """In what two paths differ, coarsest first."""
 
     TOOL = "tool"
     COUNT = "count"
@@ -30,61 +31,57 @@ class Cause(StrEnum):
     STATE = "state"
 
 
+STRUCTURE = (Edit.INSERT, Edit.DROP, Edit.REPLACE, Edit.SWAP)
+DETAILS = {Edit.ARGUMENT: Cause.ARGUMENTS, Edit.RESULT: Cause.RESULT, Edit.STATUS: Cause.STATE}
+COLUMNS = {Cause.ARGUMENTS: 1, Cause.RESULT: 2}
+
+
 @frozen(kw_only=True)
 class Parting:
-    """The first difference of a path from the reference.
+    """The first of the coarsest differences of a path from the reference.
 
-    step: 1-based position in the reference. here, there: tool names at the difference, None past the end.
-    tags: for arguments and results, the two hashes.
+    step: 1-based position in the reference. here: tool of the reference, of the path for an insertion. there: the tool
+    in its place, None when there is none. tags: for arguments and results, the two hashes.
     """
 
     step: int
     cause: Cause
-    here: str | None
-    there: str | None
+    edit: Edit
+    here: str
+    there: str | None = None
     tags: tuple[str | None, str | None] = (None, None)
 
 
 def parting(reference: Path, other: Path) -> Parting | None:
-    """The first difference; None when the paths are equal."""
-    at = _common(reference, other)
-    if at == len(reference) == len(other):
+    """How a path differs from the reference; None when they are equal."""
+    changes = align(reference, other).changes
+    if not changes:
         return None
-    here, there = _at(reference, at), _at(other, at)
-    mine, theirs = (None if step is None else step[NAME] for step in (here, there))
-    if here is not None and there is not None and mine == theirs:
-        return _same_tool(at, here, there)
-    return Parting(step=at + 1, cause=_cause(reference, other), here=mine, there=theirs)
+    structural = next((change for change in changes if change.edit in STRUCTURE), None)
+    if structural is not None:
+        return _parting(structural, _structure(reference, other))
+    finest = min(changes, key=lambda change: (list(DETAILS).index(change.edit), change.at))
+    return _parting(finest, DETAILS[finest.edit], _tags(reference, other, finest))
 
 
-def _common(reference: Path, other: Path) -> int:
-    for position, (mine, theirs) in enumerate(zip(reference, other, strict=False)):
-        if tuple(mine) != tuple(theirs):
-            return position
-    return min(len(reference), len(other))
+def _parting(change: Change, cause: Cause, tags: tuple[str | None, str | None] = (None, None)) -> Parting:
+    return Parting(step=change.at + 1, cause=cause, edit=change.edit, here=change.tool, there=change.instead, tags=tags)
 
 
-def _at(path: Path, position: int) -> StepLike | None:
-    return path[position] if position < len(path) else None
-
-
-def _same_tool(at: int, here: StepLike, there: StepLike) -> Parting:
-    for column, cause in ((ARGUMENTS, Cause.ARGUMENTS), (OUTPUT, Cause.RESULT)):
-        if here[column] != there[column]:
-            tags = (_tag(here[column]), _tag(there[column]))
-            return Parting(step=at + 1, cause=cause, here=here[NAME], there=there[NAME], tags=tags)
-    return Parting(step=at + 1, cause=Cause.STATE, here=here[NAME], there=there[NAME])
-
-
-def _tag(value: object) -> str | None:
-    return None if value is None else str(value)
-
-
-def _cause(reference: Path, other: Path) -> Cause:
+def _structure(reference: Path, other: Path) -> Cause:
     mine, theirs = (Counter(step[NAME] for step in path) for path in (reference, other))
     if mine.keys() != theirs.keys():
         return Cause.TOOL
     return Cause.ORDER if mine == theirs else Cause.COUNT
+
+
+def _tags(reference: Path, other: Path, change: Change) -> tuple[str | None, str | None]:
+    # Without structural changes the paths are aligned step by step.
+    column = COLUMNS.get(DETAILS[change.edit])
+    if column is None:
+        return None, None
+    here, there = reference[change.at][column], other[change.at][column]
+    return None if here is None else str(here), None if there is None else str(there)
 
 
 def first_parting(detail: CaseDetail) -> Parting | None:

@@ -30,6 +30,11 @@ class GateRow:
     at_least: bool | None = None
 
     @property
+    def found(self) -> str:
+        """What was observed."""
+        return words.observed(self.observed, self.expected)
+
+    @property
     def bound(self) -> str:
         """The threshold with its direction."""
         text = words.bound(self.expected)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dfah_cli.metrics.alignment import Edit
 from dfah_cli.metrics.paths import StepLike
 from dfah_cli.records.enums import PathVariationKind
 from dfah_cli.report.cases import MetricInterval
@@ -102,16 +103,25 @@ def parting_text(found: Parting | None) -> str:
     """Where two paths part, and in what."""
     if found is None:
         return UNAVAILABLE
-    here, there = found.here or "end", found.there or "end"
+    one, other = short(found.tags[0]), short(found.tags[1])
     told = {
-        Cause.TOOL: f"{here} or {there}",
-        Cause.COUNT: f"{here} or {there}, another number of calls",
-        Cause.ORDER: f"{here} ⇄ {there}",
-        Cause.ARGUMENTS: f"{here}, argument {short(found.tags[0])} or {short(found.tags[1])}",
-        Cause.RESULT: f"{here}, result {short(found.tags[0])} or {short(found.tags[1])} for equal arguments",
-        Cause.STATE: f"{here}, another state",
+        Edit.INSERT: f"one more call of {found.here}" if found.cause is Cause.COUNT else f"{found.here} comes in",
+        Edit.DROP: f"one call of {found.here} less" if found.cause is Cause.COUNT else f"{found.here} is left out",
+        Edit.REPLACE: f"{found.here} or {found.there}",
+        Edit.SWAP: f"{found.here} ⇄ {found.there}",
+        Edit.ARGUMENT: f"{found.here}, argument {one} or {other}",
+        Edit.RESULT: f"{found.here}, result {one} or {other} for equal arguments",
+        Edit.STATUS: f"{found.here}, another state",
     }
-    return f"step {found.step}: {told[found.cause]}"
+    return f"step {found.step}: {told[found.edit]}"
+
+
+def observed(value: float | str, expected: float | str) -> str:
+    """What a check found, with six digits; all of them when six would look like the threshold."""
+    if isinstance(value, str):
+        return value
+    text = f"{value:.6g}"
+    return repr(value) if isinstance(expected, float) and float(text) == expected != value else text
 
 
 def verdict_sentence(report: ReportColumns) -> str:

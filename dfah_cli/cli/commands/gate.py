@@ -57,11 +57,10 @@ def command(run: str, policy: str, outputs: tuple[str, ...], allow_unverified: b
 def _show(result: object, policy_sha256: str, outcome: object, screen: Screen) -> None:
     from dfah_cli.gate.evaluate import GateResult
     from dfah_cli.gate.outcome import Outcome, gate_rows
-    from dfah_cli.report.words import bound
 
     assert isinstance(result, GateResult)
     assert isinstance(outcome, Outcome)
-    rows = [(row.name, row.verdict, bound(row.observed), row.bound) for row in gate_rows(result)]
+    rows = [(row.name, row.verdict, row.found, row.bound) for row in gate_rows(result)]
     screen.table(("check", "verdict", "observed", "expected"), rows)
     if screen.tables:
         screen.line()
