@@ -90,9 +90,13 @@ class OptionalDependencyError(ConfigurationError, ImportError):
 
 
 class ArtifactError(DFAHError):
-    """What is on disk cannot be believed."""
+    """What is on disk cannot be believed. part: the file of the run directory it is about; None when it is no one's."""
 
     exit_code = ExitCode.BAD_EVIDENCE
+
+    def __init__(self, *arguments: object, part: str | None = None) -> None:
+        super().__init__(*arguments)
+        self.part = part
 
 
 class EpisodeConflictError(ArtifactError):

@@ -58,9 +58,11 @@ class RunFiles:
         """What the plan says. Raises: ArtifactError when there is no plan, or no manifest that fits it."""
         plan, manifest = self.read(layout.PLAN), self.read(layout.MANIFEST)
         if plan is None:
-            raise ArtifactError("no plan.json here: this is not a run directory. Give the directory of a run.")
+            raise ArtifactError(
+                "no plan.json here: this is not a run directory. Give the directory of a run.", part=layout.PLAN
+            )
         if manifest is None:
-            raise ArtifactError(f"manifest.json is missing. {layout.ADVICE}")
+            raise ArtifactError(f"manifest.json is missing. {layout.ADVICE}", part=layout.MANIFEST)
         return plan_facts(plan, manifest)
 
     def object(self, digest: str) -> bytes:

@@ -132,7 +132,7 @@ def parse_sums(payload: bytes) -> dict[str, str]:
     text = payload.decode("ascii", errors="replace")
     digests = {name: digest for digest, name in _SUM_LINE.findall(text)}
     if render_sums(digests) != payload:
-        raise ArtifactError(f"{SUMS}: not a sorted list of digests and names. Restore the run directory.")
+        raise ArtifactError(f"{SUMS}: not a sorted list of digests and names. Restore the run directory.", part=SUMS)
     return digests
 
 

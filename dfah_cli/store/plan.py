@@ -9,6 +9,9 @@ from attrs import frozen
 
 from dfah_cli.errors import ArtifactError
 
+PLAN = "plan.json"
+MANIFEST = "manifest.json"
+
 
 @frozen(kw_only=True)
 class PlanFacts:
@@ -30,13 +33,13 @@ def plan_facts(plan_bytes: bytes, manifest_bytes: bytes) -> PlanFacts:
     try:
         plan = orjson.loads(plan_bytes)
     except orjson.JSONDecodeError:
-        raise ArtifactError("plan.json is not JSON. Restore the run directory or use a new --out.") from None
+        raise ArtifactError("plan.json is not JSON. Restore the run directory or use a new --out.", part=PLAN) from None
     planned = plan.get("episodes_planned") if isinstance(plan, dict) else None
     if type(planned) is not int or not 0 <= planned < 2**32:
-        raise ArtifactError("plan.json does not state episodes_planned as a whole number")
+        raise ArtifactError("plan.json does not state episodes_planned as a whole number", part=PLAN)
     manifest_hash = sha256(manifest_bytes).hexdigest()
     if plan.get("manifest_hash") != manifest_hash:
-        raise ArtifactError("manifest.json does not have the manifest_hash that plan.json states")
+        raise ArtifactError("manifest.json does not have the manifest_hash that plan.json states", part=MANIFEST)
     return PlanFacts(
         plan_bytes=plan_bytes,
         manifest_bytes=manifest_bytes,

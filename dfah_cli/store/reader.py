@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from dfah_cli.errors import ArtifactError
@@ -30,12 +30,15 @@ class LogReader:
         self.plan_bytes, self.manifest_bytes = self._facts.plan_bytes, self._facts.manifest_bytes
         self._end: LogEnd | None = None
         self._slots: bytearray | None = None
+        self.compared: Mapping[str, int] = {}
+        """Files beside the log that the last complete pass compared with it: how many, by kind."""
 
-    def records(self) -> Iterator[tuple[str, Body]]:
-        walk = LogWalk(self._files, self._facts, self._boot_id)
+    def records(self, faults: list[ArtifactError] | None = None) -> Iterator[tuple[str, Body]]:
+        """See `protocol.RunReader`. faults: takes what is wrong with the files beside the log, instead of raising it."""
+        walk = LogWalk(self._files, self._facts, self._boot_id, faults)
         with storage_errors("reading the run directory"):
             yield from walk.records()
-        self._end, self._slots = walk.end, walk.table.states
+        self._end, self._slots, self.compared = walk.end, walk.table.states, walk.compared
 
     def tail(self) -> LogTail:
         end = self._end
@@ -75,11 +78,11 @@ class LogReader:
         name = f"{part}/{layout.statement_name(ordinal)}"
         announced = self._passed()[0].digests.get(name)
         if announced is None:
-            raise ArtifactError(f"{name} is not announced in the log. Ask for one that `dfah log` shows.")
+            raise ArtifactError(f"{name} is not announced in the log. Ask for one that `dfah log` shows.", part=name)
         with storage_errors(f"reading {name}"):
             payload = self._files.read_in(part, layout.statement_name(ordinal))
         if payload is None or layout.sha256_hex(payload) != announced:
-            raise ArtifactError(f"{name} does not match its log record. {layout.ADVICE}")
+            raise ArtifactError(f"{name} does not match its log record. {layout.ADVICE}", part=name)
         return payload
 
     def _look(self) -> LogTail:

@@ -6,7 +6,7 @@ Reads only. Gives out records as their batches are checked, and afterwards says 
 from __future__ import annotations
 
 import hashlib
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from typing import NoReturn
 
@@ -55,10 +55,14 @@ class LogEnd:
 
 
 class LogWalk:
-    """A pass. `table` and `end` are right when `records` has come to its end."""
+    """A pass. `table`, `end` and `compared` are right when `records` has come to its end."""
 
-    def __init__(self, files: RunFiles, facts: PlanFacts, boot_id: str) -> None:
-        self._files, self._facts, self._boot_id = files, facts, boot_id
+    def __init__(
+        self, files: RunFiles, facts: PlanFacts, boot_id: str, faults: list[ArtifactError] | None = None
+    ) -> None:
+        """faults: takes what is wrong with the files beside the log; without it, the first fault is raised."""
+        self._files, self._facts, self._boot_id, self._faults = files, facts, boot_id, faults
+        self.compared: Counter[str] = Counter()
         self.table = SlotTable(facts.episodes_planned, facts.manifest_hash)
         self.end = LogEnd()
         self._objects: set[str] = set()
@@ -73,12 +77,13 @@ class LogWalk:
         seal = self._files.read(layout.SEAL)
         head = self._files.read(layout.HEAD)
         self._head = layout.parse_head(head)
+        self.compared[layout.HEAD] += self._head is not None
         number = 0
         while number < self._files.segments():
             yield from self._segment(number)
             number += 1
         if number == 0 and self._head is not None:
-            raise ArtifactError(f"head names a segment, and there is none. {layout.ADVICE}")
+            raise ArtifactError(f"head names a segment, and there is none. {layout.ADVICE}", part=layout.HEAD)
         if seal is not None:
             self._check_seal(seal, head)
         self._check_sums(sums)
@@ -134,7 +139,7 @@ class LogWalk:
                         raise ArtifactError("segment record elsewhere than at the start, or none there")
                     given = self._take(kind, body, line.h, number)
                 except ArtifactError as error:
-                    self._refuse(number, f"line {batch.line + offset}: {error}", type(error))
+                    self._refuse(number, f"line {batch.line + offset}: {error}", error)
                 if given is not None:
                     yield line.h, given
             self._after(batch, scan, number)
@@ -147,7 +152,7 @@ class LogWalk:
             if is_reference(body.get("trajectory")):
                 if body["trajectory"]["sha256"] not in self._objects:
                     raise ArtifactError("the trajectory names an object that no record announces")
-                body = resolved(body, self._files.object)
+                body = self._resolved(body)
         elif kind == "segment":
             self._check_header(body, number)
         elif kind == "object":
@@ -182,7 +187,8 @@ class LogWalk:
         }
         for field, value in expected.items():
             if body[field] != value or type(body[field]) is not type(value):
-                raise ArtifactError(f"the segment header's {field} does not match what it continues")
+                part = layout.PLAN if field == "run" else None
+                raise ArtifactError(f"the segment header's {field} does not match what it continues", part=part)
         self._header = body
 
     def _check_statement(self, kind: str, body: Body) -> None:
@@ -193,8 +199,9 @@ class LogWalk:
         part, name = f"{kind}s", layout.statement_name(ordinal)
         payload = self._files.read_in(part, name)
         if payload is None or sha256_hex(payload) != body["sha256"]:
-            fault = "is missing" if payload is None else "does not match its digest"
-            raise ArtifactError(f"{part}/{name} {fault}")
+            fault = "is missing" if payload is None else "does not match its log record"
+            self._fault(f"{part}/{name}", f"{part}/{name} {fault}")
+        self.compared[part] += 1
         self.end.digests[f"{part}/{name}"] = body["sha256"]
         if kind == "report":
             known = [root for n, root in self._roots if n == body["log_n"]]
@@ -234,7 +241,8 @@ class LogWalk:
     def _check_seal(self, seal: bytes, head: bytes | None) -> None:
         close, closed_at = self.end.close, self.end.closed_at
         if close is None or closed_at is None:
-            raise ArtifactError(f"seal.json: the log has no close record. {layout.ADVICE}")
+            self._fault(layout.SEAL, f"seal.json: the log has no close record. {layout.ADVICE}")
+            return
         expected = layout.Seal(
             plan_sha256=self._facts.plan_sha256,
             episodes=close["episodes"],
@@ -242,18 +250,44 @@ class LogWalk:
             head=closed_at,
         )
         if seal != expected.render():
-            raise ArtifactError(f"seal.json does not state what the log says. {layout.ADVICE}")
+            self._fault(layout.SEAL, f"seal.json does not state what the log says. {layout.ADVICE}")
         if head != closed_at.render():
-            raise ArtifactError(f"head does not state the sealed length of the log. {layout.ADVICE}")
+            self._fault(layout.HEAD, f"head does not state the sealed length of the log. {layout.ADVICE}")
         self.end.sealed = True
         self.end.digests[layout.SEAL] = sha256_hex(seal)
+        self.compared[layout.SEAL] += 1
 
     def _check_sums(self, sums: bytes | None) -> None:
         self.end.digests[layout.PLAN] = self._facts.plan_sha256
         self.end.digests[layout.MANIFEST] = self._facts.manifest_hash
-        for name, digest in layout.parse_sums(sums).items() if sums is not None else ():
+        for name, digest in self._listed(sums).items():
+            self.compared[layout.SUMS] += 1
             if self.end.digests.get(name) != digest:
-                raise ArtifactError(f"{name} does not match {layout.SUMS}. {layout.ADVICE}")
+                self._fault(layout.SUMS, f"{name} does not match {layout.SUMS}. {layout.ADVICE}")
 
-    def _refuse(self, number: int, claim: str, kind: type[ArtifactError] = ArtifactError) -> NoReturn:
-        raise kind(f"{layout.SEGMENTS}/{segment_name(number)} {claim}. {layout.ADVICE}")
+    def _listed(self, sums: bytes | None) -> dict[str, str]:
+        try:
+            return {} if sums is None else layout.parse_sums(sums)
+        except ArtifactError as error:
+            self._fault(layout.SUMS, str(error))
+            return {}
+
+    def _resolved(self, body: Body) -> Body:
+        self.compared[layout.OBJECTS] += 1
+        try:
+            return resolved(body, self._files.object)
+        except ArtifactError as error:
+            error.part = layout.OBJECTS
+            raise
+
+    def _fault(self, part: str, text: str) -> None:
+        """Something is wrong with a file beside the log: the pass itself can go on."""
+        error = ArtifactError(text, part=part)
+        if self._faults is None:
+            raise error
+        self._faults.append(error)
+
+    def _refuse(self, number: int, claim: str, error: ArtifactError | None = None) -> NoReturn:
+        name = f"{layout.SEGMENTS}/{segment_name(number)}"
+        kind, part = (ArtifactError, None) if error is None else (type(error), error.part)
+        raise kind(f"{name} {claim}. {layout.ADVICE}", part=part or name)
