@@ -16,6 +16,8 @@ class Claim(StrEnum):
     MANIFEST = "manifest"
     SCHEDULE = "schedule"
     LOG = "log"
+    HEAD = "durable length"
+    OBJECTS = "objects"
     BOUNDARIES = "start and dispatch boundaries"
     IDENTITY = "episode identity"
     METADATA = "episode metadata"
@@ -25,8 +27,12 @@ class Claim(StrEnum):
     COST = "cost"
     LATENCY = "latency"
     COMMITMENT = "commitment"
+    METRICS = "case metrics"
     REPORT = "report"
     GATE = "gate record"
+    SEAL = "seal"
+    SUMS = "checksums"
+    SIGNATURE = "signature"
 
 
 class CheckStatus(StrEnum):
@@ -35,6 +41,24 @@ class CheckStatus(StrEnum):
     PASS = "pass"
     FAIL = "fail"
     NOT_APPLICABLE = "not applicable"
+
+
+PARTS = {
+    "plan.json": Claim.RUN_PLAN,
+    "manifest.json": Claim.MANIFEST,
+    "head": Claim.HEAD,
+    "objects": Claim.OBJECTS,
+    "reports": Claim.REPORT,
+    "gates": Claim.GATE,
+    "seal.json": Claim.SEAL,
+    "SHA256SUMS": Claim.SUMS,
+    "attestation.dsse.json": Claim.SIGNATURE,
+}
+
+
+def claim_on(part: str | None) -> Claim:
+    """The claim that is broken when this file of a run directory is."""
+    return PARTS.get((part or "").partition("/")[0], Claim.LOG)
 
 
 @frozen
@@ -67,6 +91,10 @@ class Findings:
         if len(self._details[claim]) < MAX_DETAILS:
             self._details[claim].append(detail)
 
+    def refused(self, problem: ArtifactError) -> None:
+        """A refusal breaks the claim about the file it names."""
+        self.fail(claim_on(problem.part), str(problem))
+
     @property
     def failed(self) -> bool:
         """Whether any claim is broken."""
@@ -83,7 +111,8 @@ class Findings:
             suffix = f"; and {more} more" if more else ""
             return CheckResult(claim, CheckStatus.FAIL, "; ".join(self._details[claim]) + suffix)
         if not checked:
-            return CheckResult(claim, CheckStatus.NOT_APPLICABLE, "nothing recorded that it applies to")
+            detail = "not decided, because another claim is broken" if self.failed else "nothing recorded to check"
+            return CheckResult(claim, CheckStatus.NOT_APPLICABLE, detail)
         return CheckResult(claim, CheckStatus.PASS, f"{checked} checked")
 
 

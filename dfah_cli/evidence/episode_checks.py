@@ -5,77 +5,104 @@ A check returns what it found wrong, or None. It names fields and shapes, never 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from hashlib import sha256
+from operator import itemgetter
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from dfah_cli.evidence.claims import Claim
 from dfah_cli.records.enums import ChannelState, DispatchState, EpisodeStatus, ToolExecutionState
+from dfah_cli.records.fields import HEX64
 from dfah_cli.records.manifest import Manifest
-from dfah_cli.records.run_plan import Slot
+from dfah_cli.records.trajectory import Step
 from dfah_cli.records.wire import parameters_digest
 
 Body = Mapping[str, Any]
 
 _STATUSES = frozenset(status.value for status in EpisodeStatus)
-_HEX64 = re.compile(r"[0-9a-f]{64}")
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 _MAX = 2**53
+_TIME_LENGTH = 27
 _EXECUTION_STATES = frozenset(state.value for state in ToolExecutionState)
 _RESULT_STATES = frozenset(state.value for state in ChannelState)
-_VALID = EpisodeStatus.VALID.value
 _OBSERVED = frozenset(state.value for state in ChannelState if state.observed)
+# Plain strings: comparing with an enum member costs several times as much, and this runs for every episode.
+_VALID, _INTERRUPTED = EpisodeStatus.VALID.value, EpisodeStatus.INTERRUPTED.value
+_CONTRACT_ERROR = EpisodeStatus.CONTRACT_ERROR.value
+_NONEMPTY = ChannelState.OBSERVED_NONEMPTY.value
+_EXECUTED, _REJECTED = ToolExecutionState.EXECUTED.value, ToolExecutionState.REJECTED.value
+_COMPLETE, _UNKNOWN = DispatchState.COMPLETE.value, DispatchState.UNKNOWN_AFTER_DISPATCH.value
+_ROUTING = (
+    "provider", "model", "endpoint", "adapter", "adapter_version", "parameters_attested", "parameters_sha256"
+)  # fmt: skip
+_routing = itemgetter(*_ROUTING)
+_step = itemgetter("name", "arguments_hash", "output_hash", "result_state", "execution_state")
 
 
 @frozen
 class Expected:
-    """What every episode of a run is compared with."""
+    """What every episode of a run is compared with. sound_steps: calls that were checked already, by content."""
 
     manifest_hash: str
     ontology: frozenset[str]
-    wire: dict[str, Any]
+    routing: tuple[Any, ...]
+    sound_steps: set[Step] = field(factory=set)
 
     @classmethod
     def of(cls, manifest: Manifest) -> Expected:
         """The expectations a manifest sets."""
-        wire = {
-            name: getattr(manifest, name) for name in ("provider", "model", "endpoint", "adapter", "adapter_version")
-        }
-        wire["parameters_attested"] = True
-        wire["parameters_sha256"] = parameters_digest(manifest.request_parameters)
-        return cls(manifest.hash, frozenset(manifest.decision_ontology), wire)
+        routed = [getattr(manifest, name) for name in _ROUTING[:5]]
+        return cls(
+            manifest.hash,
+            frozenset(manifest.decision_ontology),
+            (*routed, True, parameters_digest(manifest.request_parameters)),
+        )
 
 
-def identity(body: Body, slot: Slot, key: str, expected: Expected) -> str | None:
+@frozen(slots=True)
+class Place:
+    """What the plan says of the slot of an episode."""
+
+    case_id: str
+    task: str
+    replay_index: int
+    key: str
+
+
+def identity(body: Body, place: Place, expected: Expected) -> str | None:
     """Manifest, case, task, replay index and key are those of the slot."""
     if body["manifest_hash"] != expected.manifest_hash:
         return "manifest_hash is not the run's"
-    if body["case_id"] != slot.case_id or body["task"] != slot.task or body["replay_index"] != slot.replay_index:
+    if body["case_id"] != place.case_id or body["task"] != place.task or body["replay_index"] != place.replay_index:
         return "case, task or replay index is not the slot's"
-    return None if body["k"] == key else "the key is not the digest of manifest, case and replay index"
+    return None if body["k"] == place.key else "the key is not the digest of manifest, case and replay index"
 
 
-def metadata(body: Body, slot: Slot, key: str, expected: Expected) -> str | None:
+def metadata(body: Body, place: Place, expected: Expected) -> str | None:
     """Status, dispatch state, error and times go together."""
     status = body["status"]
     if status not in _STATUSES:
         return "unknown status"
-    interrupted = status == EpisodeStatus.INTERRUPTED
-    state = DispatchState.UNKNOWN_AFTER_DISPATCH if interrupted else DispatchState.COMPLETE
-    if body["dispatch_state"] != state:
+    if body["dispatch_state"] != (_UNKNOWN if status == _INTERRUPTED else _COMPLETE):
         return "dispatch_state does not go with the status"
     if (status == _VALID) != (body["error"] is None):
         return "an error goes with every status but valid, and with that never"
-    started, ended = body["started_at"], body["ended_at"]
-    if not (_TIME.fullmatch(started) and _TIME.fullmatch(ended)):
-        return "started_at or ended_at is not a UTC time"
-    return None
+    return None if _is_time(body["started_at"]) and _is_time(body["ended_at"]) else "a time is not a UTC time"
 
 
-def ontology(body: Body, slot: Slot, key: str, expected: Expected) -> str | None:
+def _is_time(text: Any) -> bool:
+    if type(text) is not str or len(text) != _TIME_LENGTH or text[-1] != "Z":
+        return False
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def ontology(body: Body, place: Place, expected: Expected) -> str | None:
     """A valid episode has an accepted label of the ontology; no other has a decision."""
     label, parse = body["decision"], body["parse"]
     if body["status"] != _VALID:
@@ -87,75 +114,78 @@ def ontology(body: Body, slot: Slot, key: str, expected: Expected) -> str | None
     return None
 
 
-def trajectory(body: Body, slot: Slot, key: str, expected: Expected) -> str | None:
+def trajectory(body: Body, place: Place, expected: Expected) -> str | None:
     """State and calls go together, and captured arguments have the digest beside them."""
     path = body["trajectory"]
     state, calls = path["state"], path["calls"]
-    if state not in _RESULT_STATES or bool(calls) != (state == ChannelState.OBSERVED_NONEMPTY):
+    if state not in _RESULT_STATES or bool(calls) != (state == _NONEMPTY):
         return "state and calls do not go together"
     if body["status"] == _VALID and state not in _OBSERVED:
         return "a valid episode without an observed trajectory"
+    sound, valid = expected.sound_steps, body["status"] == _VALID
     for call in calls:
-        problem = _call_problem(call)
-        if problem:
-            return problem
-        if body["status"] == _VALID and call["execution_state"] != ToolExecutionState.EXECUTED:
+        step = _step(call)
+        if step not in sound:
+            problem = _step_problem(*step)
+            if problem:
+                return problem
+            sound.add(step)
+        if valid and call["execution_state"] != _EXECUTED:
             return "a valid episode with a call that was not executed"
+        text = call["arguments"]
+        if text is not None and sha256(text.encode()).hexdigest() != call["arguments_hash"]:
+            return "captured arguments do not have the digest beside them"
     return None
 
 
-def _call_problem(call: Body) -> str | None:
-    execution, output, arguments = call["execution_state"], call["output_hash"], call["arguments_hash"]
-    if (
-        execution not in _EXECUTION_STATES
-        or call["result_state"] not in _RESULT_STATES
-        or type(call["name"]) is not str
-    ):
+def steps_of(body: Body) -> list[Step]:
+    """The path of an episode as metrics see it."""
+    return [_step(call) for call in body["trajectory"]["calls"]]
+
+
+def _step_problem(name: Any, arguments: Any, output: Any, result: Any, execution: Any) -> str | None:
+    if execution not in _EXECUTION_STATES or result not in _RESULT_STATES or type(name) is not str:
         return "a call with an unknown state or no name"
     if arguments is None:
-        if execution != ToolExecutionState.REJECTED:
+        if execution != _REJECTED:
             return "a call without arguments_hash that was not rejected"
-    elif not _HEX64.fullmatch(arguments):
+    elif not HEX64.fullmatch(arguments):
         return "arguments_hash is not a SHA-256"
-    if execution == ToolExecutionState.EXECUTED and (output is None or call["result_state"] not in _OBSERVED):
+    if execution == _EXECUTED and (output is None or result not in _OBSERVED):
         return "an executed call without an observed result"
-    if output is not None and not _HEX64.fullmatch(output):
+    if output is not None and not HEX64.fullmatch(output):
         return "output_hash is not a SHA-256"
-    text = call["arguments"]
-    if text is not None and sha256(text.encode()).hexdigest() != arguments:
-        return "captured arguments do not have the digest beside them"
     return None
 
 
-def wire(body: Body, slot: Slot, key: str, expected: Expected) -> str | None:
+def wire(body: Body, place: Place, expected: Expected) -> str | None:
     """A valid episode echoes the manifest; only a contract error may differ from it."""
     echo = body["wire_request"]
     if echo is None:
         return "a valid episode without a wire echo" if body["status"] == _VALID else None
-    if not _HEX64.fullmatch(echo["payload_hash"]):
+    if not HEX64.fullmatch(echo["payload_hash"]):
         return "payload_hash is not a SHA-256"
-    if body["status"] == EpisodeStatus.CONTRACT_ERROR:
+    if body["status"] == _CONTRACT_ERROR:
         return None
-    routed = {name: value for name, value in echo.items() if name != "payload_hash"}
-    return None if routed == expected.wire else "the wire echo differs from the manifest"
+    same = _routing(echo) == expected.routing and len(echo) == len(_ROUTING) + 1
+    return None if same else "the wire echo differs from the manifest"
 
 
-def cost(body: Body, slot: Slot, key: str, expected: Expected) -> str | None:
+def cost(body: Body, place: Place, expected: Expected) -> str | None:
     """Nano-dollars and token counts are whole and not negative."""
     usage = body["usage"]
-    counts = [body["cost_nusd"]]
-    if usage is not None:
-        counts += [value for name, value in usage.items() if name != "provider_usage"]
-    return None if all(type(value) is int and 0 <= value < _MAX for value in counts) else "not a whole number from 0"
+    counts = [] if usage is None else [value for name, value in usage.items() if name != "provider_usage"]
+    whole = all(type(value) is int and 0 <= value < _MAX for value in (body["cost_nusd"], *counts))
+    return None if whole else "not a whole number from 0"
 
 
-def latency(body: Body, slot: Slot, key: str, expected: Expected) -> str | None:
+def latency(body: Body, place: Place, expected: Expected) -> str | None:
     """Microseconds are whole and not negative."""
     value = body["latency_us"]
     return None if type(value) is int and 0 <= value < _MAX else "not a whole number from 0"
 
 
-Check = Callable[[Body, Slot, str, Expected], str | None]
+Check = Callable[[Body, Place, Expected], str | None]
 
 EPISODE_CHECKS: dict[Claim, Check] = {
     Claim.IDENTITY: identity,
@@ -168,9 +198,14 @@ EPISODE_CHECKS: dict[Claim, Check] = {
 }
 
 
-def run_check(check: Check, body: Body, slot: Slot, key: str, expected: Expected) -> str | None:
-    """What the check found wrong; a field that is missing or of another type is a finding, not a crash."""
-    try:
-        return check(body, slot, key, expected)
-    except (KeyError, TypeError, AttributeError, IndexError):
-        return "a field is missing or has another type"
+def problems(body: Body, place: Place, expected: Expected) -> list[tuple[Claim, str]]:
+    """Every claim the record breaks; a field that is missing or of another type breaks the claim that needs it."""
+    found = []
+    for claim, check in EPISODE_CHECKS.items():
+        try:
+            problem = check(body, place, expected)
+        except (KeyError, TypeError, AttributeError, IndexError):
+            problem = "a field is missing or has another type"
+        if problem is not None:
+            found.append((claim, problem))
+    return found

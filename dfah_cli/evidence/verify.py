@@ -15,7 +15,7 @@ from dfah_cli import merkle
 from dfah_cli.canonical import parse
 from dfah_cli.errors import ArtifactError, ValidationError
 from dfah_cli.evidence.claims import CheckResult, CheckStatus, Claim, Findings, refuse_failures
-from dfah_cli.evidence.episode_checks import EPISODE_CHECKS, Expected, run_check
+from dfah_cli.evidence.episode_checks import EPISODE_CHECKS, Expected, Place, problems, steps_of
 from dfah_cli.metrics.table import EpisodeTable, TableBuilder
 from dfah_cli.planning.plan import plan_from_bytes
 from dfah_cli.planning.schedule import Schedule
@@ -27,6 +27,9 @@ from dfah_cli.records.run_plan import RunPlan
 
 Body = Mapping[str, Any]
 Records = Iterable[tuple[str, Body]]
+
+_NO_KEY = bytes(32)
+_OBSERVED = frozenset(state.value for state in ChannelState if state.observed)
 
 
 @frozen(kw_only=True)
@@ -151,16 +154,14 @@ class _Pass:
             manifest.decision_ontology,
             keep_examples=keep_examples,
         )
-        self._intended = bytearray(len(schedule))
+        self._keys_seen = bytearray(32 * len(schedule))
         self._digests = bytearray(32 * len(schedule))
         self._present = bytearray(len(schedule))
         self._stop: str | None = None
         self._last_at: str | None = None
-        self._commitments: list[str] = []
         self.log_n = 0
         self.episodes = 0
         self._kept: dict[str, list[Body]] = {"report": [], "gate": [], "session": [], "close": []}
-        self._claims = tuple(EPISODE_CHECKS.items())
 
     def take(self, h: str, body: Body) -> None:
         """One record."""
@@ -177,54 +178,50 @@ class _Pass:
 
     def _intent(self, body: Body) -> None:
         ordinal = body["i"]
-        slot = self._schedule[ordinal]
-        if body["k"] != self._keys.episode(slot.case_id, slot.replay_index):
-            self._findings.fail(Claim.BOUNDARIES, f"the intent of slot {ordinal} names another episode")
-        if self._intended[ordinal]:
+        if self._keys_seen[32 * ordinal : 32 * ordinal + 32] != _NO_KEY:
             self._findings.fail(Claim.BOUNDARIES, f"slot {ordinal} was dispatched twice")
-        self._intended[ordinal] = 1
+        try:
+            self._keys_seen[32 * ordinal : 32 * ordinal + 32] = bytes.fromhex(body["k"])[:32].ljust(32, b"\0")
+        except (TypeError, ValueError):
+            self._findings.fail(Claim.BOUNDARIES, f"the intent of slot {ordinal} has no key")
         self._stop = None
+
+    def _place(self, ordinal: int) -> tuple[int, Place]:
+        rank = self._schedule.ranks[ordinal]
+        case, replay_index = divmod(rank, self._plan.replays)
+        case_id = self._schedule.case_ids[case]
+        key = self._keys.episode(case_id, replay_index)
+        return rank, Place(case_id, self._schedule.tasks[case], replay_index, key)
 
     def _episode(self, h: str, body: Body) -> None:
         ordinal = body["i"]
-        rank = self._schedule.ranks[ordinal]
+        rank, place = self._place(ordinal)
         if self._present[rank]:
             return  # the same bytes again: the store has compared them
-        slot = self._schedule[ordinal]
-        if not self._intended[ordinal]:
-            self._findings.fail(Claim.BOUNDARIES, f"slot {ordinal} has a terminal record without an intent")
-        key = self._keys.episode(slot.case_id, slot.replay_index)
-        sound = True
-        for claim, check in self._claims:
-            problem = run_check(check, body, slot, key, self._expected)
-            if problem:
-                sound = False
-                self._findings.fail(claim, f"slot {ordinal}: {problem}")
+        intended = self._keys_seen[32 * ordinal : 32 * ordinal + 32]
+        if intended != bytes.fromhex(place.key):
+            found = (
+                "has a terminal record without an intent" if intended == _NO_KEY else "has an intent of another episode"
+            )
+            self._findings.fail(Claim.BOUNDARIES, f"slot {ordinal} {found}")
+        broken = problems(body, place, self._expected)
+        for claim, problem in broken:
+            self._findings.fail(claim, f"slot {ordinal}: {problem}")
         self._present[rank] = 1
         self._digests[32 * rank : 32 * rank + 32] = bytes.fromhex(h)
         self.episodes += 1
-        if sound:
-            self._add(rank // self._plan.replays, slot.replay_index, body)
+        if not broken:
+            self._add(rank // self._plan.replays, place.replay_index, body)
 
     def _add(self, group: int, replay_index: int, body: Body) -> None:
-        path, echo, ended = body["trajectory"], body["wire_request"], body["ended_at"]
-        observed = path["state"] in (ChannelState.OBSERVED_EMPTY.value, ChannelState.OBSERVED_NONEMPTY.value)
-        steps = [
-            (
-                call["name"],
-                call["arguments_hash"],
-                call["output_hash"],
-                call["result_state"],
-                call["execution_state"],
-            )
-            for call in path["calls"]
-        ]
+        echo, ended = body["wire_request"], body["ended_at"]
+        observed = body["trajectory"]["state"] in _OBSERVED
         self._builder.add(
             group,
             replay_index,
             body["status"],
             body["decision"],
-            self._builder.paths.intern(steps) if observed else None,
+            self._builder.paths.intern(steps_of(body)) if observed else None,
             None if echo is None else echo["payload_hash"],
             None if echo is None else echo["endpoint"],
             body["cost_nusd"],
@@ -233,12 +230,21 @@ class _Pass:
         if self._last_at is None or ended > self._last_at:
             self._last_at = ended
 
+    def _open_intents(self) -> None:
+        """An intent without a terminal record must be the slot's own, too."""
+        for ordinal, rank in enumerate(self._schedule.ranks):
+            key = self._keys_seen[32 * ordinal : 32 * ordinal + 32]
+            if not self._present[rank] and key != _NO_KEY and key != bytes.fromhex(self._place(ordinal)[1].key):
+                self._findings.fail(Claim.BOUNDARIES, f"the intent of slot {ordinal} names another episode")
+
     def finish(self) -> VerifiedRun:
         """The verified run; the commitment is compared with what the log itself states."""
         findings = self._findings
         findings.checked(Claim.BOUNDARIES, self.episodes)
-        for claim, _ in self._claims:
+        for claim in EPISODE_CHECKS:
             findings.checked(claim, self.episodes)
+        if self.episodes < len(self._schedule):
+            self._open_intents()
         root = merkle.tree_root(
             bytes(self._digests[32 * rank : 32 * rank + 32]) for rank, there in enumerate(self._present) if there
         ).hex()
