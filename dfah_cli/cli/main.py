@@ -23,6 +23,8 @@ COMMANDS = {
     "gate": ("gate", "Apply a policy to a run; a failing gate exits 1."),
     "compare": ("compare", "What changed between two runs of one suite."),
     "report": ("report", "Write a run's report as HTML, Markdown, JSON or JUnit XML."),
+    "plan": ("plan", "Show, lock, check and compare the frozen plans of run configs."),
+    "lint": ("lint", "Check configs and suites: strict YAML and JSON Schema."),
     "suites": ("suites", "List, validate and show suites."),
     "manifest": ("manifest", "Show the manifest a run is pinned to."),
     "doctor": ("doctor", "Check this installation, or say what state a run directory is in."),

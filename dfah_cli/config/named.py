@@ -15,9 +15,10 @@ CONFIG_NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
 
 def named_configs() -> dict[str, Path]:
     """The run configs of the current project by name; `dfah_run` itself is none, it names no suite."""
-    folder = resources.folders("configs")[0].path
-    if not folder.is_dir():
-        return {}
+    return _runs_in(resources.folders("configs")[0].path)
+
+
+def _runs_in(folder: Path) -> dict[str, Path]:
     found = {path.stem: path for path in sorted(folder.glob("*.yaml"))}
     return {name: path for name, path in found.items() if name not in NOT_RUNS and CONFIG_NAME.fullmatch(name)}
 
@@ -27,7 +28,8 @@ def check_config_name(name: str | None) -> str:
 
     Raises: ConfigurationError with the nearest name and all of them.
     """
-    known = [PRIMARY, *named_configs()]
+    packaged = resources.folders("configs")[-1].path
+    known = [PRIMARY, *sorted({*named_configs(), *_runs_in(packaged)})]
     if name is None or name in known:
         return name or PRIMARY
     raise ConfigurationError(

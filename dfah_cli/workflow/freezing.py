@@ -34,6 +34,7 @@ class FrozenPlan:
 
     planned: PlannedRun
     manifest: Manifest
+    suite: Suite
     run_dir: Path
     policy_sha256: str | None
     cost_ceiling_usd: float | None
@@ -131,6 +132,7 @@ def plan_only(request: RunRequest) -> FrozenPlan:
     return FrozenPlan(
         planned=planned,
         manifest=manifest,
+        suite=suite,
         run_dir=named if request.out is None else Path(request.out),
         policy_sha256=None if request.policy is None else request.policy.sha256,
         cost_ceiling_usd=cost_ceiling_usd(request, planned.plan.episodes_planned),
