@@ -69,6 +69,11 @@ class Screen:
     def json(self) -> bool:
         return self.form is Form.JSON
 
+    @property
+    def width(self) -> int:
+        """Columns of the terminal."""
+        return self.console(self.out).width
+
     def line(self, text: str = "") -> None:
         """One line of text on standard output, as its encoding can write it."""
         from dfah_cli.render.text import writable

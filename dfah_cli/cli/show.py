@@ -150,7 +150,7 @@ def show_view(view: ReportView, screen: Screen) -> None:
     if screen.tables:
         from dfah_cli.render.terminal import report_renderables
 
-        screen.show(report_renderables(view))
+        screen.show(report_renderables(view, screen.width))
         return
     from dfah_cli.render.plain import plain_lines
 

@@ -15,12 +15,19 @@ if TYPE_CHECKING:
 
 VERDICT_STYLE = {"pass": "green", "fail": "bold red", "inconclusive": "yellow"}
 CASES = 6
+NARROW = 72
 LADDER = ("tools", "count", "order", "arguments", "results")
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
-def report_renderables(view: ReportView) -> Iterator[RenderableType]:
-    """The report in reading order, verdict sentence first; an empty text is a blank line."""
+def report_renderables(view: ReportView, width: int = 100) -> Iterator[RenderableType]:
+    """The report in reading order, verdict sentence first; an empty text is a blank line.
+
+    width: of the terminal, in columns; below `NARROW` the tables become sentences.
+    """
+    if width < NARROW:
+        yield from (_text(line) for line in narrow_lines(view))
+        return
     yield _text(view.sentence, "bold")
     yield _text("")
     yield _headline(view)
@@ -57,6 +64,29 @@ def _table(*columns: tuple[str, str]) -> Table:
 
 def _row(table: Table, *cells: Any) -> None:
     table.add_row(*(cell if not isinstance(cell, str) else _text(cell) for cell in cells))
+
+
+def narrow_lines(view: ReportView) -> Iterator[str]:
+    """The same for a narrow terminal: one sentence a number, a task, a case."""
+    yield view.sentence
+    yield ""
+    for row in view.metrics:
+        gate = "" if row.gate is None else f", {row.gate.bound} {row.gate.verdict}"
+        interval = f" ({row.interval})" if row.interval else ""
+        yield f"{row.label} {row.value}{interval}, {row.n} {row.unit}{gate}"
+    yield f"two replays agree: decision {view.pairwise[0][1]}, path {view.pairwise[1][1]}"
+    yield ""
+    for task in view.tasks:
+        yield f"{escape(task.task)}: {task.cases} cases, DAR {task.dar}, TAR.seq {task.tar_seq}, {task.flags} flagged"
+    for case in view.cases[: min(CASES, view.attention)]:
+        yield ""
+        yield f"{escape(case.case_id)}: {case.status}, {escape(case.decision)}"
+        yield f"  {case.paths} on one path; {case.kind}; {escape(case.parts_at)}"
+    for reason, groups in view.reasons:
+        yield f"not judged: {groups} for {escape(reason)}"
+    for check in view.checks:
+        if check.verdict != "pass":
+            yield f"gate {escape(check.name)}: {check.found}, asked for {check.bound}: {check.verdict}"
 
 
 def _headline(view: ReportView) -> Table:

@@ -126,11 +126,15 @@ def observed(value: float | str, expected: float | str) -> str:
 
 def verdict_sentence(report: ReportColumns) -> str:
     """What the run shows, in one sentence."""
-    groups = report.observed_groups
-    if not groups:
+    if not report.observed_groups:
         return f"Nothing could be measured: no replay group of {count(report.cases_selected, 'case')} is eligible."
+    lost = f" {count(report.ineligible_groups, 'case')} could not be judged." if report.ineligible_groups else ""
+    return _finding(report) + lost
+
+
+def _finding(report: ReportColumns) -> str:
+    groups, flagged = report.observed_groups, report.flagged_groups
     unstable = sum(1 for case in report.case_reports if case.dar < 1.0)
-    flagged = report.flagged_groups
     if unstable:
         told = f"The decision is not stable: {unstable} of {count(groups, 'case')} changed their decision"
         more = f", and {flagged} more reach one decision by different paths" if flagged else ""
