@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from attrs import frozen
 
 from dfah_cli.errors import ArtifactError, ValidationError
-from dfah_cli.store.framing import MAX_RECORD, Line, encode_body, frame, line_of
+from dfah_cli.store.framing import FRAME, MAX_RECORD, Line, encode_body, frame, line_of
 from dfah_cli.store.protocol import Body
+from dfah_cli.store.vocabulary import check_fields
 
 MEDIA = "application/json"
 REFERENCE = {"sha256", "size"}
@@ -31,30 +32,34 @@ class Blob:
     payload: bytes
 
 
-@frozen(kw_only=True)
-class Encoded:
-    """One record ready to be written: the bodies the log will hold, their lines, and the objects they name."""
+class Encoded(NamedTuple):
+    """One record ready to be written: what the log will hold, the objects that names, and bytes needed."""
 
+    kind: str
     bodies: list[Body]
     lines: list[Line]
     blobs: list[Blob]
+    size: int
 
 
 def encode_record(body: Body) -> Encoded:
     """The record as written; two records (object, episode) when its trajectory is too long for a line.
 
-    Raises: ValidationError when it has no canonical form or is too long even so.
+    Raises: ArtifactError when the format has no such record; ValidationError when it has no canonical form or is
+    too long even so.
     """
     if is_reference(body.get("trajectory")):
         raise ValidationError("trajectory: a mapping of sha256 and size alone is reserved for objects")
+    kind = check_fields(body)
     raw = encode_body(body)
-    if len(raw) <= MAX_RECORD or body.get("t") != "episode" or "trajectory" not in body:
-        return Encoded(bodies=[body], lines=[line_of(raw)], blobs=[])
+    if len(raw) <= MAX_RECORD or kind != "episode" or "trajectory" not in body:
+        return Encoded(kind, [body], [line_of(raw)], [], len(raw) + FRAME)
     payload = encode_body(body["trajectory"])
     blob = Blob(sha256(payload).hexdigest(), payload)
     named = {"sha256": blob.sha256, "size": len(payload)}
     bodies: list[Body] = [{"t": "object", "media": MEDIA, **named}, {**body, "trajectory": named}]
-    return Encoded(bodies=bodies, lines=[frame(short) for short in bodies], blobs=[blob])
+    lines = [frame(short) for short in bodies]
+    return Encoded(kind, bodies, lines, [blob], sum(len(line.raw) + FRAME for line in lines))
 
 
 def is_reference(value: Any) -> bool:

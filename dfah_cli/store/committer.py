@@ -28,6 +28,7 @@ class Call:
     """One call of `commit`: its records, and its error once it was not written."""
 
     records: list[Encoded]
+    size: int
     error: Exception | None = None
     future: asyncio.Future[None] | None = None
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
-from attrs import frozen
 
 from dfah_cli.errors import ArtifactError, ValidationError
 from dfah_cli.store.protocol import Body
+
+_EXACT = frozenset({str, int, bool, type(None)})
 
 BLOCK = 4096
 MAX_RECORD = 256 * 1024
@@ -24,6 +25,8 @@ MAX_BATCH = 8 * 1024 * 1024
 PREFIX = b'{"h":"'
 MIDDLE = b'","r":'
 BODY_START = len(PREFIX) + 64 + len(MIDDLE)
+FRAME = BODY_START + 2
+"""Bytes of a line besides its body."""
 COMMIT_START = b'{"b":'
 COMMIT_FIELDS = {"b", "n", "off", "root", "t"}
 
@@ -39,29 +42,27 @@ _STRICT = (
 def encode_body(body: Any) -> bytes:
     """The RFC 8785 bytes of a record, or of a value in one.
 
-    Raises: ValidationError for floats, keys that are not ASCII text, integers beyond 2**53, or more than
-    JSON.
+    Raises: ValidationError for floats, keys that are not ASCII text, integers beyond 2**53, or more than JSON.
     """
-    _refuse_inexact(body)
     try:
-        return orjson.dumps(body, option=_STRICT)
+        raw = orjson.dumps(body, option=_STRICT)
     except TypeError as error:  # orjson.JSONEncodeError is a TypeError; its text names types, not values
         raise ValidationError(f"record cannot be written as canonical JSON: {error}") from None
+    _refuse_inexact(body, keys=not raw.isascii())
+    return raw
 
 
-def _refuse_inexact(body: Any) -> None:
+def _refuse_inexact(value: Any, *, keys: bool) -> None:
     # Only here would the encoder's bytes differ from RFC 8785: floats, and keys outside ASCII.
-    stack: list[Any] = [body]
+    stack: list[Any] = [value]
     while stack:
         item = stack.pop()
         if type(item) is dict:
-            for key, value in item.items():
-                if type(key) is not str or not key.isascii():
-                    raise ValidationError("record with a key that is not ASCII text")
-                if type(value) is not str and type(value) is not int:
-                    stack.append(value)
+            if keys and not all(map(str.isascii, item)):
+                raise ValidationError("record with a key that is not ASCII text")
+            stack += [inner for inner in item.values() if type(inner) not in _EXACT]
         elif isinstance(item, list | tuple):
-            stack.extend(item)
+            stack += [inner for inner in item if type(inner) not in _EXACT]
         elif isinstance(item, float):
             raise ValidationError("record with a float; numbers in records are integers of a named unit")
 
@@ -80,8 +81,7 @@ def decode_body(raw: bytes) -> Body:
     return body
 
 
-@frozen
-class Line:
+class Line(NamedTuple):
     """One framed record: its content address (64 hex digits) and its body bytes."""
 
     h: str
@@ -132,8 +132,7 @@ def padding(end: int) -> bytes:
     return b" " * (missing - 1) + b"\n"
 
 
-@frozen
-class CommitMark:
+class CommitMark(NamedTuple):
     """What a commit line states: batch number, records in the log, offset of its batch, hex root."""
 
     b: int
@@ -142,8 +141,8 @@ class CommitMark:
     root: str
 
     def line(self) -> bytes:
-        body = {"b": self.b, "n": self.n, "off": self.off, "root": self.root, "t": "commit"}
-        return frame(body).framed()
+        raw = b'{"b":%d,"n":%d,"off":%d,"root":"%b","t":"commit"}' % (self.b, self.n, self.off, self.root.encode())
+        return line_of(raw).framed()
 
 
 def parse_commit(line: bytes) -> CommitMark:

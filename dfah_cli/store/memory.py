@@ -154,7 +154,7 @@ class MemoryWriter:
         with self._table.rollback():
             for record in encoded:
                 for body, line in zip(record.bodies, record.lines, strict=True):
-                    self._table.apply(check_fields(body), body, line.h)
+                    self._table.apply(body["t"], body, line.h)
         for record in encoded:
             self._store.lines += record.lines
             self._store.blobs |= {blob.sha256: blob.payload for blob in record.blobs}

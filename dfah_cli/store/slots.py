@@ -114,4 +114,14 @@ class SlotTable:
         self.closed = True
 
 
+def advance(states: bytearray, kind: str, body: Body) -> None:
+    """Takes a record that a `SlotTable` has accepted before."""
+    if kind == "episode":
+        states[body["i"]] = _COMMITTED
+    elif kind == "dispatching":
+        states[body["i"]] = _DISPATCHING
+    elif kind == "planned":
+        states[body["from"] : body["to"]] = states[body["from"] : body["to"]].translate(_PLAN)
+
+
 _NAMES = tuple(state.name.lower() for state in SlotState)

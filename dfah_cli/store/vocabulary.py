@@ -46,6 +46,8 @@ RECORD_TYPES: dict[str, RecordType] = {
 AFTER_CLOSE = frozenset({"segment", "session", "report", "gate", "note"})
 """What may follow the close record: statements about the evidence, never more of it."""
 
+_SEEN: set[tuple[object, ...]] = set()  # type and fields, in order, of records found right: most look alike
+
 TIME_FIELDS = ("at", "ended_at")
 
 
@@ -55,7 +57,12 @@ def check_fields(body: Body) -> str:
     Raises: ArtifactError naming the unknown type, the unknown fields or the missing ones.
     """
     kind = body.get("t")
-    known = RECORD_TYPES.get(kind) if type(kind) is str else None
+    if type(kind) is not str:
+        raise ArtifactError("record without a type")
+    shape = (kind, *body)
+    if shape in _SEEN:
+        return kind
+    known = RECORD_TYPES.get(kind)
     if known is None:
         raise ArtifactError("record of an unknown type; log format 1 has " + ", ".join(sorted(RECORD_TYPES)))
     keys = body.keys()
@@ -65,7 +72,8 @@ def check_fields(body: Body) -> str:
     if not keys <= known.allowed:
         unknown = len(keys - known.allowed)
         raise ArtifactError(f"record of type {kind} with {unknown} field(s) that format 1 does not have")
-    return str(kind)
+    _SEEN.add(shape)
+    return kind
 
 
 def stated_time(body: Body) -> str | None:

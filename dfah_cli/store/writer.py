@@ -28,11 +28,11 @@ from dfah_cli.store.plan import PlanFacts
 from dfah_cli.store.protocol import Body, RunReader
 from dfah_cli.store.reader import LogReader
 from dfah_cli.store.safe_io import NO_SPACE, publish, replace_file, storage_errors
-from dfah_cli.store.slots import SlotTable
-from dfah_cli.store.vocabulary import check_fields
+from dfah_cli.store.slots import SlotTable, advance
 
 STILL_TAKEN_WHEN_FULL = frozenset({"episode", "object"})
-_FRAME_BYTES = 80
+GROUP_BYTES = MAX_BATCH - MAX_BATCH // 8
+"""Of one batch; the rest is for its commit line and padding."""
 
 
 @frozen(kw_only=True)
@@ -54,10 +54,8 @@ class LogWriter:
         facts = claim.facts
         self.plan_bytes, self.manifest_bytes = facts.plan_bytes, facts.manifest_bytes
         self.token = claim.lease.token
-        # Two tables: what is durable, and that plus what is queued. A call is judged by the second.
-        self._durable = self._table(states)
-        self._ahead = self._table(states)
-        self.slots = self._durable.states
+        self.slots = states
+        self._ahead = self._table(states)  # what is durable and what is queued: a call is judged by this
         self._error: StorageError | None = None
         self._full: StorageError | None = None
         self._io = RLock()
@@ -87,10 +85,10 @@ class LogWriter:
         if self._error is not None:
             raise self._error
         encoded = [encode_record(body) for body in records]
-        if sum(_size(record) for record in encoded) > MAX_BATCH - MAX_BATCH // 8:
+        size = sum([record.size for record in encoded])
+        if size > GROUP_BYTES:
             raise ValidationError("records for more than one batch of 8 MiB in one call; commit fewer at once")
-        kinds = {check_fields(body) for body in records}
-        if self._full is not None and not kinds <= STILL_TAKEN_WHEN_FULL:
+        if self._full is not None and any(record.kind not in STILL_TAKEN_WHEN_FULL for record in encoded):
             raise self._full
         with self._staging, self._ahead.rollback():
             for record in encoded:
@@ -98,7 +96,7 @@ class LogWriter:
                     if body["t"] == "segment":
                         raise ArtifactError("segment records are the store's own")
                     self._ahead.apply(body["t"], body, line.h)
-        return Call(encoded)
+        return Call(encoded, size)
 
     def _write(self, calls: list[Call]) -> None:
         """Leaves every call durable, or with its error."""
@@ -106,12 +104,11 @@ class LogWriter:
             group: list[Call] = []
             size = 0
             for call in calls:
-                more = sum(_size(record) for record in call.records)
-                if size + more > MAX_BATCH - MAX_BATCH // 8:
+                if size + call.size > GROUP_BYTES:
                     self._write_group(group)
                     group, size = [], 0
                 group.append(call)
-                size += more
+                size += call.size
             self._write_group(group)
 
     def _write_group(self, calls: list[Call]) -> None:
@@ -141,7 +138,7 @@ class LogWriter:
         kept = []
         for call in calls:
             for record in call.records:
-                if record.bodies[-1]["t"] in STILL_TAKEN_WHEN_FULL:
+                if record.kind in STILL_TAKEN_WHEN_FULL:
                     kept.append(record)
                 else:
                     call.error = self._full
@@ -157,12 +154,11 @@ class LogWriter:
 
     def _apply(self, records: list[Encoded]) -> None:
         for record in records:
-            for body, line in zip(record.bodies, record.lines, strict=True):
-                self._durable.apply(body["t"], body, line.h)
-                if body["t"] == "close":
-                    self._appender.closed(body)
+            advance(self.slots, record.kind, record.bodies[-1])
+            if record.kind == "close":
+                self._appender.closed(record.bodies[0])
         if self._full is not None:
-            self._ahead.states[:] = self._durable.states
+            self._ahead.states[:] = self.slots
 
     def _give_up_reserve(self) -> None:
         files = self._claim.files
@@ -287,7 +283,3 @@ class LogWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _size(record: Encoded) -> int:
-    return sum(len(line.raw) + _FRAME_BYTES for line in record.lines)
