@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import Generic, TypeVar, overload
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from dfah_cli.metrics.agreement import IntArray
-from dfah_cli.metrics.columns import DECISION, KINDS, CaseColumns, Known
+from dfah_cli.metrics.columns import CHANNELS, DECISION, KINDS, CaseColumns, Known
 from dfah_cli.metrics.table import GroupKey
 from dfah_cli.metrics.weighting import Weighting
 from dfah_cli.records.enums import REFINEMENT, PathMode, PathVariationKind
@@ -25,6 +26,7 @@ class CaseMeasurement:
     captured.
 
     replays: episodes present. *_denominator: replays with that channel. gap = dar − tar[seq].
+    signature: equal for cases with equal counts, so that what follows from them is worked out once.
     """
 
     task: str
@@ -42,6 +44,7 @@ class CaseMeasurement:
     unanimous_with_path_change: bool | None
     unanimous_with_sequence_change: bool | None
     path_variation_kind: PathVariationKind | None
+    signature: bytes = field(repr=False)
 
 
 @frozen(kw_only=True)
@@ -86,27 +89,53 @@ class Rows(Sequence[Row], Generic[Row]):
 
 
 class CaseRows(Rows[CaseMeasurement]):
-    """The cases at `groups` of a table, in that order."""
+    """The cases at `groups` of a table, in that order.
+
+    Counts repeat: a hundred thousand cases have a few dozen different ones, and only those become fractions.
+    """
 
     def __init__(self, keys: tuple[GroupKey, ...], columns: CaseColumns, groups: IntArray) -> None:
         self._keys, self._columns, self._groups = keys, columns, groups
+        self._known: dict[bytes, CaseMeasurement] = {}
 
     def __len__(self) -> int:
         return int(self._groups.size)
 
+    @cached_property
+    def _signatures(self) -> NDArray[np.int64]:
+        """All counts of a case in one row, shape (cases, columns)."""
+        columns, groups = self._columns, self._groups
+        counted = [
+            *(columns.modal[channel] for channel in CHANNELS),
+            *(columns.pairs[channel] for channel in CHANNELS),
+            *(columns.available[channel] for channel in CHANNELS),
+            *(columns.total[channel] for channel in CHANNELS),
+            *(columns.replays, columns.eligible, columns.flag, columns.sequence_flag, columns.kind),
+        ]
+        return np.column_stack([column[groups].astype(np.int64) for column in counted])
+
     def _row(self, position: int) -> CaseMeasurement:
-        columns, group = self._columns, int(self._groups[position])
-        key, replays, eligible = self._keys[group], int(columns.replays[group]), bool(columns.eligible[group])
+        group = int(self._groups[position])
+        key, signature = self._keys[group], self._signatures[position].tobytes()
+        known = self._known.get(signature)
+        if known is None:
+            known = self._known[signature] = self._measure(group, signature)
+        reasons = () if known.eligible else self._columns.eligibility.reasons(group)
+        return evolve(known, task=key.task, case_id=key.case_id, reasons=reasons)
+
+    def _measure(self, group: int, signature: bytes) -> CaseMeasurement:
+        columns = self._columns
+        replays, eligible = int(columns.replays[group]), bool(columns.eligible[group])
         shares = _shares(columns, columns.modal, group, replays)
         pairwise = _shares(columns, columns.pairs, group, replays * (replays - 1))
         dar, seq = shares[DECISION], shares[PathMode.SEQ]
         kind = int(columns.kind[group])
         return CaseMeasurement(
-            task=key.task,
-            case_id=key.case_id,
+            task="",
+            case_id="",
             replays=replays,
             eligible=eligible,
-            reasons=columns.eligibility.reasons(group),
+            reasons=(),
             decision_denominator=int(columns.total[DECISION][group]),
             trajectory_denominator=int(columns.total[PathMode.SET][group]),
             dar=dar,
@@ -117,6 +146,7 @@ class CaseRows(Rows[CaseMeasurement]):
             unanimous_with_path_change=_known(columns.flag[group]) if eligible else None,
             unanimous_with_sequence_change=_known(columns.sequence_flag[group]) if eligible else None,
             path_variation_kind=KINDS[kind] if eligible and kind >= 0 else None,
+            signature=signature,
         )
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dfah_cli.metrics.paths import PathIds, PathInterner, StepLike
 from dfah_cli.records.enums import REFINEMENT, EpisodeStatus, PathMode
 
-Key = TypeVar("Key", str, str | None)
+Key = TypeVar("Key", bound=Hashable)
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 STATUSES = tuple(EpisodeStatus)
@@ -81,9 +81,11 @@ class TableBuilder:
     """Collects episodes one by one; `build` gives the table. Costs about a microsecond an episode."""
 
     def __init__(
-        self, groups: Sequence[tuple[str, str]], labels: Sequence[str] = (), *, keep_examples: bool = False
+        self, groups: Sequence[tuple[str, str]] = (), labels: Sequence[str] = (), *, keep_examples: bool = False
     ) -> None:
-        self._groups = tuple(GroupKey(task, case_id) for task, case_id in groups)
+        self._groups: dict[GroupKey, int] = {}
+        for task, case_id in groups:
+            self.group(task, case_id)
         self.paths = PathInterner(keep_examples=keep_examples)
         self._labels: dict[str, int] = {label: index for index, label in enumerate(labels)}
         self._wires: dict[str, int] = {}
@@ -92,6 +94,10 @@ class TableBuilder:
         self._path, self._wire, self._endpoint = array("i"), array("i"), array("i")
         self._status = array("b")
         self._cost, self._latency = array("q"), array("q")
+
+    def group(self, task: str, case_id: str) -> int:
+        """The index of a group, made on first sight; groups given at the start have their position there."""
+        return _number(self._groups, GroupKey(task, case_id))
 
     def add(
         self,
@@ -121,23 +127,23 @@ class TableBuilder:
         self._cost.append(cost_nusd)
         self._latency.append(latency_us)
 
-    def build(self) -> EpisodeTable:
-        """The table of everything added so far; the builder must not be used afterwards."""
+    def build(self, *, growing: bool = False) -> EpisodeTable:
+        """The table of everything added so far. Only with `growing`, which copies, may more be added afterwards."""
         rows = self.paths.rows()
         path_ids = np.array([row[1:] for row in rows], dtype=np.int32).reshape(len(rows), len(REFINEMENT))
         return EpisodeTable(
-            groups=self._groups,
+            groups=tuple(self._groups),
             labels=tuple(self._labels),
-            group=_column(self._group, np.int32),
-            replay=_column(self._replay, np.int32),
-            status=_column(self._status, np.int8),
-            decision=_column(self._decision, np.int32),
-            path=_column(self._path, np.int32),
+            group=_column(self._group, np.int32, growing),
+            replay=_column(self._replay, np.int32, growing),
+            status=_column(self._status, np.int8, growing),
+            decision=_column(self._decision, np.int32, growing),
+            path=_column(self._path, np.int32, growing),
             path_ids=path_ids,
-            wire=_column(self._wire, np.int32),
-            endpoint=_column(self._endpoint, np.int32),
-            cost_nusd=_column(self._cost, np.int64),
-            latency_us=_column(self._latency, np.int64),
+            wire=_column(self._wire, np.int32, growing),
+            endpoint=_column(self._endpoint, np.int32, growing),
+            cost_nusd=_column(self._cost, np.int64, growing),
+            latency_us=_column(self._latency, np.int64, growing),
             path_keys=self.paths.keys(),
             examples=tuple(self.paths.examples),
         )
@@ -150,6 +156,7 @@ def _number(table: dict[Key, int], key: Key) -> int:
     return found
 
 
-def _column(values: array[int], kind: type[Scalar]) -> NDArray[Scalar]:
-    # A view on the builder's buffer: no second copy at a million episodes.
-    return np.frombuffer(values, dtype=kind) if len(values) else np.zeros(0, dtype=kind)
+def _column(values: array[int], kind: type[Scalar], copied: bool) -> NDArray[Scalar]:
+    # A view on the builder's buffer, which then cannot grow: no second copy at a million episodes.
+    column = np.frombuffer(values, dtype=kind) if len(values) else np.zeros(0, dtype=kind)
+    return column.copy() if copied else column

@@ -1,0 +1,1 @@
+"""Replays recorded elsewhere, brought into one shape. Nothing here runs an agent."""
