@@ -143,8 +143,8 @@ class CaseRows(Rows[CaseMeasurement]):
             gap=None if dar is None or seq is None else dar - seq,
             pairwise_decision=pairwise[DECISION],
             pairwise_path={mode: pairwise[mode] for mode in REFINEMENT},
-            unanimous_with_path_change=_known(columns.flag[group]) if eligible else None,
-            unanimous_with_sequence_change=_known(columns.sequence_flag[group]) if eligible else None,
+            unanimous_with_path_change=_known(int(columns.flag[group])) if eligible else None,
+            unanimous_with_sequence_change=_known(int(columns.sequence_flag[group])) if eligible else None,
             path_variation_kind=KINDS[kind] if eligible and kind >= 0 else None,
             signature=signature,
         )
