@@ -55,16 +55,10 @@ class WireRequest:
         parameter_paths: where a parameter lies in the payload (keys and indices, or one key) when it is not at the top.
         Raises: ValidationError (a ValueError) naming the parameter, never its value.
         """
-        if not isinstance(payload, Mapping):
-            raise ValidationError(f"payload: found {fields.kind_of(payload)}; expected an object")
-        declared = copy_json(dict(parameters), "parameters")
-        sent = copy_json(dict(payload), "payload")
-        paths = dict(parameter_paths or {})
-        for undeclared in sorted(paths.keys() - declared.keys()):
-            raise ValidationError(f"parameter_paths: {undeclared!r} is not among the declared parameters")
+        declared, sent = _object(parameters, "parameters"), _object(payload, "payload")
+        paths = _paths(parameter_paths or {}, declared)
         for parameter, value in declared.items():
-            place = paths.get(parameter, parameter)
-            found = _at(sent, (place,) if isinstance(place, str) else tuple(place), parameter)
+            found = _at(sent, paths.get(parameter, (parameter,)), parameter)
             if not same_value(found, value):
                 raise ValidationError(f"parameter {parameter!r}: the payload sends another value than declared")
         return cls(
@@ -79,10 +73,33 @@ class WireRequest:
         )
 
 
+def _object(value: Any, where: str) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ValidationError(f"{where}: found {fields.kind_of(value)}; expected an object")
+    copied: dict[str, Any] = copy_json(value, where)
+    return copied
+
+
+def _paths(given: Any, declared: Mapping[str, Any]) -> dict[str, tuple[str | int, ...]]:
+    if not isinstance(given, Mapping):
+        raise ValidationError(f"parameter_paths: found {fields.kind_of(given)}; expected an object")
+    paths: dict[str, tuple[str | int, ...]] = {}
+    for parameter, place in given.items():
+        if parameter not in declared:
+            raise ValidationError(f"parameter_paths: {parameter!r} is not among the declared parameters")
+        if not isinstance(place, str | list | tuple):
+            raise ValidationError(
+                f"parameter_paths: {parameter!r} has {fields.kind_of(place)}; expected a key, or keys and indices"
+            )
+        paths[parameter] = (place,) if isinstance(place, str) else tuple(place)
+    return paths
+
+
 def _at(payload: Any, path: tuple[str | int, ...], parameter: str) -> Any:
     for part in path:
         try:
-            payload = payload[part]
+            # Characters of a string can be indexed too, and are no parameters.
+            payload = payload[part] if isinstance(payload, dict | list) else {}[part]
         except (KeyError, IndexError, TypeError):
             raise ValidationError(f"parameter {parameter!r}: declared, but not in the payload") from None
     return payload
