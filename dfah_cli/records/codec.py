@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from enum import Enum
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
 
 import attrs
 
@@ -61,7 +61,20 @@ def _converter() -> Converter:
         lambda kind: isinstance(kind, type) and issubclass(kind, Enum), lambda value, _: value
     )
     converter.register_structure_hook_factory(attrs.has, lambda kind: _structure(kind, converter))
+    converter.register_structure_hook_factory(
+        lambda kind: get_origin(kind) is tuple, lambda kind: _items(kind, converter)
+    )
     return converter
+
+
+def _items(kind: Any, converter: Converter) -> Any:
+    """Structures the items of an array; what is none is left for the constructor to refuse, a string above all."""
+    (each, _) = get_args(kind)
+
+    def structure(value: Any, _: Any) -> Any:
+        return tuple(converter.structure(one, each) for one in value) if isinstance(value, list | tuple) else value
+
+    return structure
 
 
 def _structure(kind: Any, converter: Converter) -> Any:
