@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import Attribute, define, field, frozen
 
 from dfah_cli.canonical import canonical_bytes, digest, digest_bytes
 from dfah_cli.records import fields
@@ -31,6 +31,14 @@ def idempotency_key(manifest_hash: str, case_id: str, replay_index: int) -> str:
     return digest({"manifest": manifest_hash, "case": case_id, "replay": replay_index})
 
 
+def _case_tasks(instance: Any, attribute: Attribute[Any], value: Any) -> None:
+    fields.json_map(instance, attribute, value)
+    if not value:
+        raise fields.refuse(instance, attribute, "no case", "at least one")
+    for name in (*value, *value.values()):
+        fields.name(instance, attribute, name)
+
+
 @define(kw_only=True, frozen=True, slots=False)
 class RunPlan:
     """What will be run; its digest is the identity of the experiment and never contains a machine, path or price.
@@ -52,7 +60,7 @@ class RunPlan:
     episode_timeout_s: float | None = field(
         default=None, converter=fields.to_float, validator=fields.optional(fields.real(0.0, 1e7, above=True))
     )
-    case_tasks: dict[str, Any] = field(converter=fields.to_json, validator=fields.json_map)
+    case_tasks: dict[str, Any] = field(converter=fields.to_json, validator=_case_tasks)
     schedule_sha256: str = field(validator=fields.digest64)
     suite_cases_total: int = field(validator=fields.integer(1))
     episodes_planned: int = field(validator=fields.integer(1))
