@@ -5,12 +5,12 @@ Exact fractions become floats here and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from fractions import Fraction
 from itertools import pairwise as successive
 
-from attrs import frozen
+from attrs import evolve
 
 from dfah_cli.evidence.verify import VerifiedRun
 from dfah_cli.metrics.measure import RunMeasurement
@@ -41,6 +41,7 @@ def state_report(
     """The report of a verified run."""
     plan, numbers = verified.plan, measurement
     over_budget = verified.stop_reason == BUDGET_STOP
+    cases = case_reports(numbers.cases)
     status = report_status(plan.episodes_planned, numbers.episodes, numbers.episodes_eligible, over_budget)
     return Report(
         suite_id=plan.suite_id,
@@ -57,11 +58,11 @@ def state_report(
         episodes_planned=plan.episodes_planned,
         episodes_completed=numbers.episodes,
         episodes_eligible=numbers.episodes_eligible,
-        case_reports=case_reports(numbers.cases),
+        case_reports=cases,
         task_reports=task_reports(numbers),
         dar=rounded(numbers.dar),
         tar=tar_report(numbers.tar),
-        gap=rounded(numbers.gap),
+        gap=signed_gap(numbers.gap, cases),
         pairwise_decision=rounded(numbers.pairwise_decision),
         pairwise_path=tar_report(numbers.pairwise_path),
         exact=exact_shares(numbers.dar, numbers.tar[PathMode.SEQ]),
@@ -125,23 +126,27 @@ def exact_shares(dar: Fraction | None, tar_seq: Fraction | None) -> ExactShares:
     return ExactShares(dar=None if dar is None else str(dar), tar_seq=None if tar_seq is None else str(tar_seq))
 
 
-def case_reports(cases: Iterable[CaseMeasurement]) -> tuple[CaseReport, ...]:
-    """One report a case, sorted by task and id. Equal agreement shares one object: suites have few distinct ones."""
-    paths: dict[tuple[Fraction | None, ...], TARReport] = {}
-    found = [_case_report(case, paths) for case in cases]
-    return tuple(sorted(found, key=lambda case: (case.task, case.case_id)))
-
-
 COUNTED = Eligibility(eligible=True, decision=ChannelState.OBSERVED_NONEMPTY, trajectory=ChannelState.OBSERVED_NONEMPTY)
 
 
-def _case_report(case: CaseMeasurement, paths: dict[tuple[Fraction | None, ...], TARReport]) -> CaseReport:
-    key = tuple(case.tar[mode] for mode in REFINEMENT)
-    tar = paths.get(key) or tar_report(case.tar)
+def case_reports(cases: Iterable[CaseMeasurement]) -> tuple[CaseReport, ...]:
+    """One report a case, sorted by task and id. Equal counts are rounded once: suites have few distinct ones."""
+    known: dict[bytes, CaseReport] = {}
+    found = []
+    for case in cases:
+        alike = known.get(case.signature)
+        if alike is None:
+            found.append(known.setdefault(case.signature, _case_report(case)))
+        else:
+            found.append(evolve(alike, case_id=case.case_id, task=case.task))
+    return tuple(sorted(found, key=lambda case: (case.task, case.case_id)))
+
+
+def _case_report(case: CaseMeasurement) -> CaseReport:
+    tar = tar_report(case.tar)
     assert tar is not None  # the case is eligible
     assert case.dar is not None
     assert case.gap is not None
-    paths[key] = tar
     return CaseReport(
         case_id=case.case_id,
         task=case.task,
@@ -159,13 +164,27 @@ def _case_report(case: CaseMeasurement, paths: dict[tuple[Fraction | None, ...],
     )
 
 
+def signed_gap(gap: Fraction | None, cases: Sequence[CaseReport]) -> float | None:
+    """The gap as a float. A zero carries the sign that summing floats case by case leaves, as the reference prints it.
+
+    The number is exact either way; only so do both print the same line for the same run.
+    """
+    if gap is None or gap:
+        return rounded(gap)
+    tasks: dict[str, list[CaseReport]] = {}
+    for case in cases:
+        tasks.setdefault(case.task, []).append(case)
+    dar = sum(sum(case.dar for case in task) / len(task) for task in tasks.values()) / len(tasks)
+    seq = sum(sum(case.tar.seq for case in task) / len(task) for task in tasks.values()) / len(tasks)
+    return -0.0 if dar < seq else 0.0
+
+
 def task_reports(numbers: RunMeasurement) -> tuple[TaskReport, ...]:
     """One report a represented task, sorted by name."""
-    totals = _pairwise_by_task(numbers.cases)
-    return tuple(_task_report(task, totals[task.task]) for task in numbers.tasks)
+    return tuple(map(_task_report, numbers.tasks))
 
 
-def _task_report(task: TaskMeasurement, pairwise: Shares) -> TaskReport:
+def _task_report(task: TaskMeasurement) -> TaskReport:
     tar = tar_report(task.tar)
     assert tar is not None  # a represented task has an eligible case
     return TaskReport(
@@ -175,32 +194,9 @@ def _task_report(task: TaskMeasurement, pairwise: Shares) -> TaskReport:
         tar=tar,
         gap=float(task.gap),
         flagged_groups=task.flagged or 0,
-        ladder=ladder(pairwise),
+        ladder=ladder(task.pairwise_path),
         exact=exact_shares(task.dar, task.tar[PathMode.SEQ]),
     )
-
-
-@frozen
-class _Sum:
-    """A running mean of pairwise agreement; None once a case lacks the level."""
-
-    total: Fraction | None = Fraction(0)
-    cases: int = 0
-
-    def plus(self, share: Fraction | None) -> _Sum:
-        return _Sum(None if share is None or self.total is None else self.total + share, self.cases + 1)
-
-
-def _pairwise_by_task(cases: Iterable[CaseMeasurement]) -> Mapping[str, Shares]:
-    sums: dict[str, dict[PathMode, _Sum]] = {}
-    for case in cases:
-        mine = sums.setdefault(case.task, {mode: _Sum() for mode in REFINEMENT})
-        for mode in REFINEMENT:
-            mine[mode] = mine[mode].plus(case.pairwise_path[mode])
-    return {
-        task: {mode: None if s.total is None else s.total / s.cases for mode, s in modes.items()}
-        for task, modes in sums.items()
-    }
 
 
 def ladder(pairwise: Shares) -> Ladder:

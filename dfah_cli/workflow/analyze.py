@@ -75,11 +75,12 @@ def analyze(path: str | Path, *, mode: ReplayMode | str | None = None, keep_exam
     assert verified is not None
     measurement = measure(verified.table, replays=verified.plan.replays)
     recorded = _recorded_report(reader, verified, str(path))
-    if mode is None:
-        mode = ReplayMode.SHADOW if recorded is None else recorded.mode
-    report = state_report(verified, measurement, mode=mode)
+    stated_mode = ReplayMode.SHADOW if recorded is None else recorded.mode
+    report = state_report(verified, measurement, mode=stated_mode)
     if recorded is not None and _states_this_evidence(recorded, verified):
-        same_statement(recorded, state_report(verified, measurement, mode=recorded.mode))
+        same_statement(recorded, report)
+    if mode is not None and ReplayMode(mode) is not stated_mode:
+        report = state_report(verified, measurement, mode=mode)
     return Analysis(path=Path(path), report=report, verified=verified, measurement=measurement)
 
 
