@@ -5,21 +5,18 @@ Nothing is believed because it was written by us: every fact that a report rests
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from hashlib import sha256
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from dfah_cli import merkle
-from dfah_cli.canonical import parse
-from dfah_cli.errors import ArtifactError, ValidationError
+from dfah_cli.errors import ArtifactError
 from dfah_cli.evidence.claims import CheckResult, CheckStatus, Claim, Findings, refuse_failures
 from dfah_cli.evidence.episode_checks import EPISODE_CHECKS, Expected, Place, problems, steps_of
+from dfah_cli.evidence.plan_checks import check_manifest, check_plan, check_schedule
 from dfah_cli.metrics.table import EpisodeTable, TableBuilder
-from dfah_cli.planning.plan import plan_from_bytes
 from dfah_cli.planning.schedule import Schedule
-from dfah_cli.records.codec import record
 from dfah_cli.records.enums import ChannelState
 from dfah_cli.records.keys import SlotKeys
 from dfah_cli.records.manifest import Manifest
@@ -27,6 +24,8 @@ from dfah_cli.records.run_plan import RunPlan
 
 Body = Mapping[str, Any]
 Records = Iterable[tuple[str, Body]]
+EVIDENCE = frozenset({"episode", "dispatching", "note"})
+"""Record types that can change what a report says."""
 
 _NO_KEY = bytes(32)
 _OBSERVED = frozenset(state.value for state in ChannelState if state.observed)
@@ -64,6 +63,10 @@ class VerifiedRun:
         return self.episodes == self.plan.episodes_planned
 
 
+OnPrefix = Callable[[VerifiedRun, tuple[Body, ...]], None]
+"""Takes the run as it stood when some reports were announced, and their log records."""
+
+
 @frozen(kw_only=True)
 class Examination:
     """Every claim decided; `run` is None when one of them failed."""
@@ -83,61 +86,36 @@ def verify(plan_bytes: bytes, manifest_bytes: bytes, records: Records, *, keep_e
     return examination.run
 
 
-def examine(plan_bytes: bytes, manifest_bytes: bytes, records: Records, *, keep_examples: bool = False) -> Examination:
-    """Every claim decided, without stopping at the first failure."""
-    findings = Findings()
-    plan = _plan(plan_bytes, findings)
-    manifest = _manifest(manifest_bytes, plan, findings)
-    schedule = _schedule(plan, findings) if plan else None
+def examine(
+    plan_bytes: bytes,
+    manifest_bytes: bytes,
+    records: Records,
+    *,
+    keep_examples: bool = False,
+    on_prefix: OnPrefix | None = None,
+    findings: Findings | None = None,
+) -> Examination:
+    """Every claim decided, without stopping at the first failure.
+
+    on_prefix: called before the first record that changes what earlier reports say. findings: collects, when the
+    caller has claims of its own to add.
+    """
+    findings = Findings() if findings is None else findings
+    plan = check_plan(plan_bytes, findings)
+    manifest = check_manifest(manifest_bytes, plan, findings)
+    schedule = check_schedule(plan, findings) if plan else None
     if plan is None or manifest is None or schedule is None:
         return Examination(checks=findings.results(), run=None)
     reading = _Pass(plan, manifest, schedule, findings, keep_examples)
+    reading.on_prefix = on_prefix
     try:
         for h, body in records:
             reading.take(h, body)
         findings.checked(Claim.LOG, reading.log_n)
     except ArtifactError as problem:
-        findings.fail(Claim.LOG, str(problem))
+        findings.refused(problem)
     run = None if findings.failed else reading.finish()
     return Examination(checks=findings.results(), run=run if not findings.failed else None)
-
-
-def _plan(payload: bytes, findings: Findings) -> RunPlan | None:
-    findings.checked(Claim.RUN_PLAN)
-    try:
-        return plan_from_bytes(payload)
-    except ValidationError as problem:
-        findings.fail(Claim.RUN_PLAN, str(problem))
-        return None
-
-
-def _manifest(payload: bytes, plan: RunPlan | None, findings: Findings) -> Manifest | None:
-    findings.checked(Claim.MANIFEST)
-    try:
-        manifest = record(Manifest, parse(payload, "manifest.json"))
-    except ValidationError as problem:
-        findings.fail(Claim.MANIFEST, str(problem))
-        return None
-    if plan is None:
-        return manifest
-    if sha256(payload).hexdigest() != plan.manifest_hash or manifest.hash != plan.manifest_hash:
-        findings.fail(Claim.MANIFEST, "manifest.json does not have the digest that the plan names")
-    for name in ("suite_id", "suite_version", "fixture_hash", "tool_schema_hash"):
-        if getattr(plan, name) != getattr(manifest, name):
-            findings.fail(Claim.MANIFEST, f"plan and manifest differ in {name}")
-    return manifest
-
-
-def _schedule(plan: RunPlan, findings: Findings) -> Schedule | None:
-    findings.checked(Claim.SCHEDULE)
-    if plan.episodes_planned != len(plan.case_tasks) * plan.replays:
-        findings.fail(Claim.SCHEDULE, "episodes_planned is not cases times replays")
-        return None
-    schedule = Schedule(plan.case_tasks, plan.replays, plan.seed)
-    if schedule.sha256() != plan.schedule_sha256:
-        findings.fail(Claim.SCHEDULE, "the schedule shuffled from plan and seed has another digest")
-        return None
-    return schedule
 
 
 class _Pass:
@@ -162,19 +140,39 @@ class _Pass:
         self.log_n = 0
         self.episodes = 0
         self._kept: dict[str, list[Body]] = {"report": [], "gate": [], "session": [], "close": []}
+        self.on_prefix: OnPrefix | None = None
+        self._stated: list[Body] = []  # reports announced since the evidence last changed
+        self._changed_at = 0
 
     def take(self, h: str, body: Body) -> None:
         """One record."""
         self.log_n += 1
         kind = body["t"]
+        if kind in EVIDENCE:
+            self._changes()
         if kind == "episode":
             self._episode(h, body)
         elif kind == "dispatching":
             self._intent(body)
         elif kind in self._kept:
             self._kept[kind].append(body)
+            if kind == "report":
+                self._report(body)
         elif kind == "note" and body["kind"].startswith("stop:"):
             self._stop = body["kind"].removeprefix("stop:")
+
+    def _changes(self) -> None:
+        """The next record changes the evidence: what was stated until here was stated from what is here."""
+        if self._stated and self.on_prefix is not None and not self._findings.failed:
+            self.on_prefix(self._run(self._builder.build(growing=True)), tuple(self._stated))
+        self._stated.clear()
+        self._changed_at = self.log_n
+
+    def _report(self, body: Body) -> None:
+        stated_from = body["log_n"]
+        if type(stated_from) is not int or not self._changed_at <= stated_from < self.log_n:
+            self._findings.fail(Claim.REPORT, f"report {body['ordinal']} was stated from another part of the log")
+        self._stated.append(body)
 
     def _intent(self, body: Body) -> None:
         ordinal = body["i"]
@@ -245,16 +243,20 @@ class _Pass:
             findings.checked(claim, self.episodes)
         if self.episodes < len(self._schedule):
             self._open_intents()
+        run = self._run(self._builder.build())
+        self._check_commitment(run.episode_root, run.commitment)
+        return evolve(run, checks=findings.results())
+
+    def _run(self, table: EpisodeTable) -> VerifiedRun:
         root = merkle.tree_root(
             bytes(self._digests[32 * rank : 32 * rank + 32]) for rank, there in enumerate(self._present) if there
         ).hex()
         commitment = merkle.commitment(episodes=self.episodes, episode_root=root, plan_sha256=self._plan.sha256)
-        self._check_commitment(root, commitment)
         complete = self.episodes == self._plan.episodes_planned
         return VerifiedRun(
             plan=self._plan,
             manifest=self._manifest,
-            table=self._builder.build(),
+            table=table,
             episodes=self.episodes,
             commitment=commitment,
             episode_root=root,
@@ -265,7 +267,6 @@ class _Pass:
             gates=tuple(self._kept["gate"]),
             sessions=tuple(self._kept["session"]),
             closed=bool(self._kept["close"]),
-            checks=findings.results(),
         )
 
     def _check_commitment(self, root: str, commitment: str) -> None:

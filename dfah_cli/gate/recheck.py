@@ -1,0 +1,51 @@
+"""Whether a recorded verdict follows from its policy and its report: the gate is applied again. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dfah_cli.canonical import canonical_bytes, parse
+from dfah_cli.errors import DFAHError
+from dfah_cli.evidence.claims import Claim, Findings
+from dfah_cli.gate.evaluate import Gate
+from dfah_cli.gate.record import GateRecord
+from dfah_cli.records.codec import plain, record
+from dfah_cli.report.record import Report
+
+
+def recheck_gate(
+    body: Mapping[str, Any], payload: bytes, reports: Mapping[int, Report], findings: Findings
+) -> GateRecord | None:
+    """The gate record; None when anything about it is wrong.
+
+    body: the log record that announces it; payload: its file; reports: those that were stated afresh, by ordinal.
+    """
+    findings.checked(Claim.GATE)
+    name = f"gates/{body['ordinal']}.json"
+    try:
+        recorded = record(GateRecord, parse(payload, name))
+    except DFAHError as problem:
+        findings.fail(Claim.GATE, f"{name}: {problem}")
+        return None
+    if canonical_bytes(plain(recorded)) != payload:
+        findings.fail(Claim.GATE, f"{name}: not in canonical form")
+        return None
+    report = reports.get(body["report"])
+    if report is None:
+        findings.fail(Claim.GATE, f"{name}: judges report {body['report']}, which cannot be believed or is not there")
+        return None
+    broken = [field for field, same in _comparisons(body, recorded, report) if not same]
+    if broken:
+        findings.fail(Claim.GATE, f"{name}: {', '.join(broken)} cannot be derived from policy, report and log record")
+    return None if broken else recorded
+
+
+def _comparisons(body: Mapping[str, Any], recorded: GateRecord, report: Report) -> Iterator[tuple[str, bool]]:
+    yield "report_sha256", recorded.report_sha256 == report.report_sha256
+    yield "manifest_hash", recorded.manifest_hash == report.manifest.hash
+    yield "mode", recorded.mode is report.mode
+    yield "policy_sha256", recorded.policy_sha256 == body["policy_sha256"]
+    yield "attempt", recorded.attempt == body["attempt"]
+    yield "result", recorded.result == Gate(recorded.policy).evaluate(report)
+    yield "verdict", recorded.result.verdict.value == body["verdict"]

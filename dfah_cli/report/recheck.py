@@ -1,0 +1,83 @@
+"""Whether a recorded report says what the evidence says: it is stated again and compared. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import evolve
+
+from dfah_cli.canonical import digest_bytes, parse
+from dfah_cli.errors import DFAHError
+from dfah_cli.evidence.claims import Claim, Findings
+from dfah_cli.records.enums import ReplayMode
+from dfah_cli.report.file import read_report, report_text
+from dfah_cli.report.record import DetachedReport, Report
+
+CLAIMS = {
+    "run_plan_sha256": Claim.RUN_PLAN,
+    "manifest": Claim.MANIFEST,
+    "commitment": Claim.COMMITMENT,
+    "episode_artifact_root_sha256": Claim.COMMITMENT,
+    "episode_artifact_count": Claim.COMMITMENT,
+    "total_cost_nusd": Claim.COST,
+    "total_cost_usd": Claim.COST,
+    "budget_exceeded": Claim.COST,
+    "total_latency_us": Claim.LATENCY,
+    "total_latency_ms": Claim.LATENCY,
+    **dict.fromkeys(
+        (
+            "case_reports",
+            "task_reports",
+            "dar",
+            "tar",
+            "gap",
+            "pairwise_decision",
+            "pairwise_path",
+            "exact",
+            "intervals",
+        )
+        + ("flagged_groups", "sequence_flagged_groups", "observed_groups", "ineligible_groups")
+        + ("ineligibility_reasons", "episodes_eligible"),
+        Claim.METRICS,
+    ),
+}
+"""The claim that a differing field of a report breaks; every other field breaks the claim `report`."""
+
+
+def in_mode(report: Report, mode: ReplayMode) -> Report:
+    """The same statement for another mode, which is no part of the evidence."""
+    return report if report.mode is mode else evolve(report, mode=mode)
+
+
+def recheck_report(body: Mapping[str, Any], payload: bytes, fresh: Report, findings: Findings) -> Report | None:
+    """The report as stated afresh, in the mode of the recorded one; None when they differ.
+
+    body: the log record that announces the report; payload: its file; fresh: stated from the same evidence.
+    """
+    ordinal = body["ordinal"]
+    findings.checked(Claim.REPORT)
+    findings.checked(Claim.METRICS, len(fresh.case_reports))
+    findings.checked(Claim.COMMITMENT)
+    if body["commitment"] != fresh.commitment:
+        findings.fail(Claim.COMMITMENT, f"report {ordinal} is announced with another commitment than the episodes have")
+    for mode in ReplayMode:
+        restated = in_mode(fresh, mode)
+        if digest_bytes(report_text(restated).encode()) == digest_bytes(payload):
+            return restated
+    _tell_difference(ordinal, payload, fresh, findings)
+    return None
+
+
+def _tell_difference(ordinal: int, payload: bytes, fresh: Report, findings: Findings) -> None:
+    name = f"reports/{ordinal}.json"
+    try:
+        recorded: DetachedReport = read_report(parse(payload, name), name)
+    except DFAHError as problem:
+        findings.fail(Claim.REPORT, str(problem))
+        return
+    differing = [field for field, value in fresh.content.items() if recorded.content.get(field) != value]
+    for field in differing:
+        if field != "mode":
+            findings.fail(CLAIMS.get(field, Claim.REPORT), f"report {ordinal} and the evidence differ in {field}")
+    findings.fail(Claim.REPORT, f"report {ordinal} does not say what the evidence says")
