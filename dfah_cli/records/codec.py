@@ -61,10 +61,13 @@ def _converter() -> Converter:
         lambda kind: isinstance(kind, type) and issubclass(kind, Enum), lambda value, _: value
     )
     converter.register_structure_hook_factory(attrs.has, lambda kind: _structure(kind, converter))
-    converter.register_structure_hook_factory(
-        lambda kind: get_origin(kind) is tuple, lambda kind: _items(kind, converter)
-    )
+    converter.register_structure_hook_factory(_is_array, lambda kind: _items(kind, converter))
     return converter
+
+
+def _is_array(kind: Any) -> bool:
+    origin: Any = get_origin(kind)
+    return origin is tuple
 
 
 def _items(kind: Any, converter: Converter) -> Any:

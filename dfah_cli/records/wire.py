@@ -97,9 +97,10 @@ def _paths(given: Any, declared: Mapping[str, Any]) -> dict[str, tuple[str | int
 
 def _at(payload: Any, path: tuple[str | int, ...], parameter: str) -> Any:
     for part in path:
+        # Characters of a string can be indexed too, and are no parameters.
+        holder: Any = payload if isinstance(payload, dict | list) else {}
         try:
-            # Characters of a string can be indexed too, and are no parameters.
-            payload = payload[part] if isinstance(payload, dict | list) else {}[part]
+            payload = holder[part]
         except (KeyError, IndexError, TypeError):
             raise ValidationError(f"parameter {parameter!r}: declared, but not in the payload") from None
     return payload
