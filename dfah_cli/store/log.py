@@ -7,7 +7,6 @@ segment.
 
 from __future__ import annotations
 
-import os.path
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import shake_128
@@ -26,13 +25,11 @@ from dfah_cli.store.lease import my_lease, take_lease, take_lock
 from dfah_cli.store.plan import PlanFacts, plan_facts
 from dfah_cli.store.protocol import Clock, RunReader, RunWriter
 from dfah_cli.store.reader import LogReader
-from dfah_cli.store.safe_io import PosixFiles, publish, read_file, storage_errors
+from dfah_cli.store.safe_io import PosixFiles, absolute, publish, read_file, storage_errors
 from dfah_cli.store.salvage import salvage
 from dfah_cli.store.walk import LogWalk
 from dfah_cli.store.writer import Claim, LogWriter
 
-RESERVE_BASE = 256 * 1024
-RESERVE_PER_CALLER = 16 * 1024
 
 
 @frozen(kw_only=True)
@@ -46,6 +43,9 @@ class Recovery:
 class LogStore:
     """One run directory."""
 
+    reserve_base = 256 * 1024
+    reserve_per_caller = 16 * 1024
+
     def __init__(
         self,
         path: str | Path,
@@ -55,7 +55,7 @@ class LogStore:
         host: Host | None = None,
     ) -> None:
         """fs, host: other than the real ones, for tests. The path is made absolute here."""
-        self.path = os.path.abspath(path)
+        self.path = absolute(path)
         self._allow_network_files = allow_network_files
         self._fs = fs or PosixFiles()
         # Copies lose owners and modes, and reading gives nothing away.
@@ -181,7 +181,7 @@ class LogStore:
 
     def _reserve(self, claim: Claim, concurrency: int) -> None:
         """Real bytes, incompressible, so that giving them up gives room."""
-        size = RESERVE_BASE + RESERVE_PER_CALLER * concurrency
+        size = self.reserve_base + self.reserve_per_caller * concurrency
         files = claim.files
         with suppress(FileNotFoundError):
             files.fs.unlink(files.root, layout.RESERVE)

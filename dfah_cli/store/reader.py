@@ -34,7 +34,7 @@ class LogReader:
         """Files beside the log that the last complete pass compared with it: how many, by kind."""
 
     def records(self, faults: list[ArtifactError] | None = None) -> Iterator[tuple[str, Body]]:
-        """See `protocol.RunReader`. faults: takes what is wrong with the files beside the log, instead of raising it."""
+        """See `protocol.RunReader`. faults: takes what is wrong with files beside the log, instead of raising."""
         walk = LogWalk(self._files, self._facts, self._boot_id, faults)
         with storage_errors("reading the run directory"):
             yield from walk.records()

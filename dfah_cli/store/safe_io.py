@@ -251,5 +251,10 @@ def read_link(path: str) -> str:
         return ""
 
 
+def absolute(path: str | os.PathLike[str]) -> str:
+    """The path, from the root: what it means must not change with the working directory."""
+    return os.path.abspath(path)
+
+
 def process_id() -> int:
     return os.getpid()

@@ -53,7 +53,7 @@ def judge(torn: bytes, ending: Ending, head: Head | None) -> list[Line]:
         raise ArtifactError("more bytes without a commit line than one batch has")
     if ending.length == 0:
         raise ArtifactError("the first batch, which was durable before the segment had its name, is damaged")
-    if ending.closed:
+    if ending.closed and len(torn) > len(padding(ending.length)):  # its padding may have been lost
         raise ArtifactError("bytes behind the close record, after which nothing is written here")
     whole = _whole_lines(torn)
     for line in whole:
