@@ -118,6 +118,10 @@ def _result(case_id: str, random: Random, wobble: float) -> AgentResult:
         for name in names
     )
     wire = WireRequest.from_payload(
-        provider="none", model="synthetic", payload={**PARAMETERS, "case": case_id}, parameters=PARAMETERS, adapter="benchmarks"
+        provider="none",
+        model="synthetic",
+        payload={**PARAMETERS, "case": case_id},
+        parameters=PARAMETERS,
+        adapter="benchmarks",
     )
     return AgentResult(output_text=f"DECISION: {label}", trajectory=Trajectory.of(calls), wire_request=wire)
