@@ -27,16 +27,34 @@ def load_agent(reference: str) -> Agent:
 
     Raises: ConfigurationError, one line: malformed, module not found, import failed, no such name, or no agent.
     """
+    module, found = _found(reference)
+    problem = agent_problem(found)
+    if problem:
+        raise ConfigurationError(f"agent {reference}: the object {problem}{_suggestion(module, '')}")
+    return cast(Agent, found)
+
+
+def load_object(reference: str, where: str) -> Any:
+    """Whatever a reference names; the current directory is importable.
+
+    where: what the message begins with, such as the key the reference stands under.
+    Raises: ConfigurationError, as `load_agent` does.
+    """
+    try:
+        return _found(reference)[1]
+    except ConfigurationError as problem:
+        raise ConfigurationError(f"{where}: {str(problem).removeprefix('agent ')}") from problem
+
+
+def _found(reference: str) -> tuple[ModuleType, Any]:
+    """The module a reference leads to, and the object in it."""
     module_name, path = _split(reference)
     _make_importable(os.getcwd())
     module, rest = _import_longest(module_name, reference)
     found: Any = module
     for part in (*rest, *path.split(".")):
         found = _attribute(found, part, module, reference)
-    problem = agent_problem(found)
-    if problem:
-        raise ConfigurationError(f"agent {reference}: the object {problem}{_suggestion(module, '')}")
-    return cast(Agent, found)
+    return module, found
 
 
 def _split(reference: object) -> tuple[str, str]:
@@ -124,11 +142,17 @@ def _attribute(owner: Any, name: str, module: ModuleType, reference: str) -> Any
 
 def _suggestion(module: ModuleType, wanted: str) -> str:
     """Did-you-mean over the agents of the module."""
-    agents = [n for n, v in vars(module).items() if not n.startswith("_") and agent_problem(v) is None]
+    made = vars(module)
+    agents = sorted(name for name in dir(module) if not name.startswith("_") and _may_be_agent(made, name))
     close = _close(wanted, agents)
     if close or not agents:
         return close or f"; {module.__name__} has no agents at its top level"
-    return f"; agents in {module.__name__}: {', '.join(sorted(agents))}"
+    return f"; agents in {module.__name__}: {', '.join(agents)}"
+
+
+def _may_be_agent(made: dict[str, Any], name: str) -> bool:
+    # A name that is not there yet is made on demand by the module, which a suggestion must not set off.
+    return name not in made or agent_problem(made[name]) is None
 
 
 def _close(wanted: str, names: list[str]) -> str:

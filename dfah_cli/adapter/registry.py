@@ -51,6 +51,13 @@ class ToolRegistry:
         """The contracts in name order."""
         return tuple(self._tools[name].spec for name in sorted(self._tools))
 
+    def function(self, name: str) -> Callable[..., Any]:
+        """The function behind a registered tool.
+
+        Raises: KeyError for a name that is not registered.
+        """
+        return self._tools[name].function
+
     @property
     def schema_hash(self) -> str:
         """Digest of the contracts; equal to that of a suite with the same tools."""

@@ -114,6 +114,14 @@ def test_a_missing_name_lists_the_agents_of_the_module(place: Path) -> None:
     assert "agents in agents6: my_agent" in error_of("agents6:something_else")
 
 
+def test_agents_made_on_demand_are_suggested_without_making_them(place: Path) -> None:
+    (place / "lazy6.py").write_text(
+        "def __dir__():\n    return ['lazy_agent']\ndef __getattr__(name):\n"
+        "    assert name != 'lazy_agent'\n    raise AttributeError(name)\n"
+    )
+    assert "did you mean 'lazy_agent'?" in error_of("lazy6:lazy_agnet")
+
+
 @pytest.mark.parametrize(
     ("name", "lacks"), [("plain", "@agent"), ("Holder", "instance"), ("suite", "arun"), ("manifest", "arun")]
 )

@@ -133,6 +133,12 @@ def test_the_exporter_says_that_it_is_not_there(name: str) -> None:
         ("exceptions", ["EpisodeConflictError", "IncompleteEpisodeError", "OptionalDependencyError", "DFAHError"]),
         ("testing", ["check_agent", "ConformanceReport", "ConformanceCheck", "ConformanceStatus"]),
         ("parse", ["parse_decision"]),
+        (
+            "metrics",
+            ["dar", "tar", "delta_dt", "modal_agreement", "evaluate_group", "execution_summary", "task_weighted"],
+        ),
+        ("report", ["render_html", "render_markdown", "format_metric"]),
+        ("store", ["FileStore", "RunPlan"]),
         ("suite", ["list_suites", "Suite"]),
         ("demo", ["toy_agent", "toy_suite", "make_toy_agent", "toy_agent_calls", "toy_tool_calls"]),
     ],
