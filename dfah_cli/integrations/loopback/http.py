@@ -34,12 +34,12 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing is logged: requests hold prompts."""
 
-    def do_GET(self) -> None:  # noqa: N802 - the name is the library's
+    def do_GET(self) -> None:
         models = [{"id": "loopback", "object": "model", "created": 1_700_000_000, "owned_by": "loopback"}]
         known = self.path.split("?")[0] == "/v1/models"
         self._send(200 if known else 404, {"object": "list", "data": models} if known else _error("not_found", 404))
 
-    def do_POST(self) -> None:  # noqa: N802 - the name is the library's
+    def do_POST(self) -> None:
         path = self.path.split("?")[0]
         try:
             body = json.loads(self.rfile.read(min(int(self.headers["content-length"] or 0), MAX_BODY)))

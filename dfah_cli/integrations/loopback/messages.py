@@ -88,7 +88,8 @@ def _arguments(answer: Answer, whole: JSON, index: int) -> str:
 
 def _block_events(index: int, block: JSON, arguments: str) -> Iterator[JSON]:
     is_call = block["type"] == "tool_use"
-    hollow = {**block, **({"input": {}} if is_call else {"text": ""})}
+    unfilled: JSON = {"input": {}} if is_call else {"text": ""}
+    hollow = {**block, **unfilled}
     yield {"type": "content_block_start", "index": index, "content_block": hollow}
     for part in pieces(arguments if is_call else block["text"]):
         delta = {"type": "input_json_delta", "partial_json": part} if is_call else {"type": "text_delta", "text": part}

@@ -89,7 +89,8 @@ def answer_events(opening: Opening, answer: Answer, minted: Minted) -> Iterator[
 def _item_events(index: int, item: JSON) -> Iterator[JSON]:
     place = {"item_id": item["id"], "output_index": index}
     is_call = item["type"] == "function_call"
-    hollow = {**item, "status": "in_progress", **({"arguments": ""} if is_call else {"content": []})}
+    unfilled: JSON = {"arguments": ""} if is_call else {"content": []}
+    hollow: JSON = {**item, "status": "in_progress", **unfilled}
     yield {"type": "response.output_item.added", "output_index": index, "item": hollow}
     if is_call:
         for part in pieces(item["arguments"]):
@@ -104,7 +105,7 @@ def _item_events(index: int, item: JSON) -> Iterator[JSON]:
 def _content_events(place: JSON, part: JSON) -> Iterator[JSON]:
     key, event = ("text", "output_text") if part["type"] == "output_text" else ("refusal", "refusal")
     place = {**place, "content_index": 0}
-    more = {"logprobs": []} if event == "output_text" else {}
+    more: JSON = {"logprobs": []} if event == "output_text" else {}
     yield {"type": "response.content_part.added", **place, "part": {**part, key: ""}}
     for piece in pieces(part[key]):
         yield {"type": f"response.{event}.delta", **place, "delta": piece, **more}

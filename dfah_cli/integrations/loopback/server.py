@@ -1,7 +1,7 @@
 """The server: HTTP in, an answer or a failure out. Standard library only; listens on this machine only.
 
-    with LoopbackProvider(behaviour) as provider:
-        client = OpenAI(base_url=provider.openai_url, api_key="any")
+with LoopbackProvider(behaviour) as provider:
+    client = OpenAI(base_url=provider.openai_url, api_key="any")
 """
 
 from __future__ import annotations
@@ -100,7 +100,8 @@ class LoopbackProvider:
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
-        assert self._server is not None and self._thread is not None
+        assert self._server is not None
+        assert self._thread is not None
         self.stopping.set()
         self._server.shutdown()
         self._server.server_close()
@@ -117,9 +118,7 @@ class LoopbackProvider:
         """What OpenAI clients call the base address."""
         return f"{self.url}/v1"
 
-    def decide(
-        self, path: str, headers: dict[str, str], body: JSON
-    ) -> tuple[Dialect, Opening, Answer | Fault, Minted]:
+    def decide(self, path: str, headers: dict[str, str], body: JSON) -> tuple[Dialect, Opening, Answer | Fault, Minted]:
         """What to answer, and with which ids.
 
         Raises: KeyError for an unknown path; whatever the reading of a malformed request raises.

@@ -1,0 +1,1 @@
+"""What really went over the wire between an agent and its provider, whichever framework sent it."""

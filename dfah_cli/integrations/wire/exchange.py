@@ -1,0 +1,79 @@
+"""What one episode sent and received: filled by the tap, read by the seam when the episode is over."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, field, frozen
+
+from dfah_cli.integrations.wire.reading import Reading, read
+
+if TYPE_CHECKING:
+    from dfah_cli.adapter.session import ToolSession
+
+
+@frozen
+class Sent:
+    """One attempt to send a request. body: None when it was no JSON object."""
+
+    url: str
+    body: dict[str, Any] | None
+
+
+@define
+class Exchange:
+    """The requests and answers of one episode, in order. session: its tool calls, None without registered tools."""
+
+    session: ToolSession | None = None
+    sent: list[Sent] = field(factory=list)
+    answers: list[Reading] = field(factory=list)
+    # Statuses of answers that are none: 429, 500, …
+    failures: list[int] = field(factory=list)
+    _lock: threading.Lock = field(factory=threading.Lock, eq=False, repr=False)
+
+    def note_sent(self, url: str, payload: bytes) -> None:
+        """Records one attempt."""
+        try:
+            body = json.loads(payload)
+        except ValueError:
+            body = None
+        with self._lock:
+            self.sent.append(Sent(url, body if isinstance(body, dict) else None))
+
+    def note_failure(self, status: int) -> None:
+        """Records an answer that is a failure."""
+        with self._lock:
+            self.failures.append(status)
+
+    def note_answer(self, payload: bytes) -> None:
+        """Records a whole answer."""
+        with self._lock:
+            self.answers.append(read(payload))
+
+    @property
+    def bodies(self) -> list[dict[str, Any]]:
+        """The JSON requests, in order; a repeated attempt stands once for each time it was sent."""
+        return [one.body for one in self.sent if one.body is not None]
+
+    @property
+    def refused(self) -> bool:
+        """Whether the provider's last word was a refusal."""
+        return bool(self.answers) and self.answers[-1].refused
+
+
+CURRENT: ContextVar[Exchange | None] = ContextVar("dfah_exchange", default=None)
+
+
+@contextmanager
+def observed(exchange: Exchange) -> Iterator[Exchange]:
+    """Inside the block, what watched clients send in this context belongs to the exchange."""
+    token = CURRENT.set(exchange)
+    try:
+        yield exchange
+    finally:
+        CURRENT.reset(token)
