@@ -68,7 +68,7 @@ REPORT_FILES = option(
     "outputs",
     metavar="FILE",
     multiple=True,
-    help="Write the report: .html, .md, .json, .xml (JUnit), .txt. Repeatable.",
+    help="Write the report: .html, .md, .json, .xml (JUnit). Repeatable.",
 )
 
 
