@@ -16,6 +16,11 @@ CONCURRENCIES = {1: (500, 100), 16: (3000, 100), 256: (6000, 100)}
 REPLAYS = 3
 DELAY_CASES, DELAY_REPLAYS, DELAY_CONCURRENCY, DELAY_S = 320, 4, 64, 0.1
 
+REPLAY_HEADER = (
+    "| concurrency | episodes/s | peer | ratio | append + fdatasync/s | share of that "
+    "| bytes an episode | peer | files | peer |"
+)
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
@@ -38,14 +43,15 @@ def report(folder: Path, peer: Path | None, rounds: int, with_million: bool) -> 
     lines = [
         "# Benchmarks",
         "",
-        "Written by `make bench`. Ratios from one run on one machine: both programs in turn, medians. Absolute times are of little",
-        "worth elsewhere. The peer is `dfah-bench` 0.1.3 in an environment of its own; both run the same program through the public API.",
+        "Written by `make bench`. Ratios from one run on one machine: both programs in turn, medians.",
+        "Absolute times are of little worth elsewhere. The peer is `dfah-bench` 0.1.3 in an environment of its own;",
+        "both run the same program through the public API.",
         "",
         f"Python {platform.python_version()}, {platform.system()} {platform.machine()}, {rounds} rounds.",
         "",
         "## Replaying with an agent that does nothing (whole `Replay.run`)",
         "",
-        "| concurrency | episodes/s | peer | ratio | append + fdatasync/s | share of that | bytes an episode | peer | files | peer |",
+        REPLAY_HEADER,
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for concurrency, (ours_cases, peer_cases) in CONCURRENCIES.items():
@@ -70,7 +76,8 @@ def replaying(folder: Path, peer: Path | None, rounds: int, concurrency: int, ou
     mine, limit = middle(ours), sorted(disk)[len(disk) // 2]
     other = middle(theirs) if theirs else None
     return (
-        f"| {concurrency} | {mine.rate:.0f} | {_rate(other)} | {_ratio(mine, other)} | {limit:.0f} | {mine.rate / limit:.2f} "
+        f"| {concurrency} | {mine.rate:.0f} | {_rate(other)} | {_ratio(mine, other)} "
+        f"| {limit:.0f} | {mine.rate / limit:.2f} "
         f"| {mine.bytes / mine.episodes:.0f} | {_size(other)} | {mine.files} | {other.files if other else '—'} |"
     )
 

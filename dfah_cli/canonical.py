@@ -24,6 +24,9 @@ MAX_PLACE = 200
 MAX_INTEGER_DIGITS = 4300
 
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
 def canonical_bytes(value: JSONValue) -> bytes:
     """The canonical encoding of a JSON value.
 
@@ -35,7 +38,7 @@ def canonical_bytes(value: JSONValue) -> bytes:
 
 
 def _encode(value: JSONValue) -> bytes:
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    text = _ENCODER.encode(value)
     return text.encode("utf-8")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from functools import lru_cache
 
 from attrs import frozen
 
@@ -41,11 +42,13 @@ def parse_decision(output_text: str, ontology: Collection[str]) -> Parsed:
     return _accepted(label)
 
 
+@lru_cache(maxsize=1024)
 def _accepted(label: str) -> Parsed:
     span = f"DECISION: {label.upper()}"
     provenance = ParseProvenance(strategy="strict_marker", raw_span=span, confidence=1.0, accepted=True)
     return Parsed(Decision(label=label, confidence=1.0), provenance)
 
 
+@lru_cache(maxsize=8)
 def _rejected(reason: str) -> Parsed:
     return Parsed(None, ParseProvenance(strategy="none", reason=reason))

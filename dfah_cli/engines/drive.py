@@ -94,8 +94,8 @@ def _signals(loop: asyncio.AbstractEventLoop, task: asyncio.Task[None], stop: St
 
     def handle(number: int, _frame: FrameType | None) -> None:
         seen.append(number)
+        loop.call_soon_threadsafe(stop, REASONS[signal.Signals(number)])
         if len(seen) == 1:
-            loop.call_soon_threadsafe(stop, REASONS[signal.Signals(number)])
             return
         loop.call_soon_threadsafe(task.cancel)
         if len(seen) == 2:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
 
+from dfah_cli.adapter.contract import Agent
 from dfah_cli.execution.runner import Runner
 
+CLOSE_S = 5.0
 
-async def run_local(runner: Runner, concurrency: int) -> None:
-    """Works through what is left with that many workers, never more than there are slots.
+
+async def run_local(runner: Runner, concurrency: int, agent: Agent | None = None) -> None:
+    """Works through what is left with that many workers, never more than there are slots; then closes the agent.
 
     Raises: the first error of a worker (StorageError); the others are stopped before it is passed on.
     """
@@ -20,10 +25,28 @@ async def run_local(runner: Runner, concurrency: int) -> None:
     try:
         await asyncio.gather(*workers)
     except BaseException:
+        runner.stop_now()
         for worker in workers:
             worker.cancel()
         await asyncio.gather(*workers, return_exceptions=True)
         raise
     finally:
         runner.watch().stop()
+        if agent is not None:
+            await closing(agent)
     runner.finish()
+
+
+async def closing(agent: Agent) -> None:
+    """Lets an adapter with an `aclose` close what it holds open on this loop; what it raises is of no consequence."""
+    close = getattr(agent, "aclose", None)
+    if close is None:
+        return
+    # In a task: an adapter that never finishes closing must not hold the run.
+    await asyncio.wait({asyncio.ensure_future(_quietly(close))}, timeout=CLOSE_S)
+
+
+async def _quietly(close: Callable[[], Awaitable[object]]) -> None:
+    # BaseException: the run is over and its records are durable, whatever closing does.
+    with contextlib.suppress(BaseException):
+        await close()

@@ -30,6 +30,7 @@ class Caller:
         self._clock = clock
         self._watch = watch
         self.abandoned: set[asyncio.Task[Outcome]] = set()
+        self.stopping = False  # set before the run itself cancels calls, which is no act of the adapter
 
     async def call(self, case: Case, context: RunContext) -> tuple[Outcome, int]:
         """The outcome and the microseconds it took.
@@ -46,6 +47,8 @@ class Caller:
         return outcome, elapsed
 
     async def _limited(self, case: Case, context: RunContext) -> Outcome:
+        if self._limit_s is None:
+            return await self._guarded(case, context)
         task = asyncio.get_running_loop().create_task(self._guarded(case, context))
         try:
             done, _ = await asyncio.wait({task}, timeout=self._limit_s)
@@ -57,7 +60,7 @@ class Caller:
         if done:
             return task.result()
         task.cancel()
-        await asyncio.wait({task}, timeout=min(GRACE_S, self._limit_s or GRACE_S))
+        await asyncio.wait({task}, timeout=min(GRACE_S, self._limit_s))
         if not task.done():
             self._leave(task)
         return TimedOut()
@@ -70,7 +73,11 @@ class Caller:
         # BaseException: SystemExit inside a task would otherwise end the event loop with it.
         try:
             return Returned(await invoke(self._agent, case, context))
-        except BaseException as problem:  # noqa: BLE001 - inside an episode nothing escapes
+        except BaseException as problem:
+            if isinstance(problem, asyncio.CancelledError):
+                if self.stopping:
+                    raise
+                _take_back_cancellation()
             return Raised(problem)
 
     def _same_manifest(self) -> bool:
@@ -79,3 +86,10 @@ class Caller:
         except Exception:  # noqa: BLE001 - the property is the user's code
             return False
         return manifest is self._manifest or manifest == self._manifest
+
+
+def _take_back_cancellation() -> None:
+    """An adapter may cancel the task it runs in; that ends its episode, not the worker."""
+    task = asyncio.current_task()
+    while task is not None and task.cancelling():
+        task.uncancel()

@@ -12,7 +12,7 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 
 from dfah_cli.adapter.contract import Agent, RunContext
 from dfah_cli.adapter.registry import ToolRegistry
@@ -129,11 +129,17 @@ class Runner:
         return self._caller.abandoned
 
     def request_stop(self, reason: str) -> None:
-        """Dispatches nothing more; what is in flight is drained. The first reason stands."""
-        if self.tally.stop_reason is None:
+        """Dispatches nothing more; what is in flight is drained. Asked a second time, calls may be cancelled too."""
+        if self.tally.stop_reason is not None:
+            self.stop_now()
+        else:
             self.tally.stop_reason = reason
             self._observe(Stopping(reason=reason, in_flight=self._in_flight))
             self._freed.set()
+
+    def stop_now(self) -> None:
+        """From here on cancelled calls count as stopped by the run."""
+        self._caller.stopping = True
 
     def settle(self) -> int:
         """Gives every slot with an unknown outcome its terminal record; the number of slots left to dispatch."""
@@ -199,11 +205,13 @@ class Runner:
     async def _episode(self, worker: _Worker, ordinal: int) -> None:
         slot = self._schedule[ordinal]
         key = self._keys.episode(slot.case_id, slot.replay_index)
+        idempotency_key = self._keys.idempotency(slot.case_id, slot.replay_index)
         reserved = self._budget.reserve()
         self._in_flight += 1
         try:
-            started_at = await self._intend(worker, ordinal, slot, key, reserved)
-            attempt = await self._attempt(slot, key, started_at)
+            intent = (ordinal, key, idempotency_key, reserved)
+            started_at = await self._intend(worker, slot, intent)
+            attempt = await self._attempt(slot, key, idempotency_key, started_at)
         finally:
             self._in_flight -= 1
             self._freed.set()
@@ -214,8 +222,9 @@ class Runner:
         self.tally.calls += 1
         self.tally.spent_nusd = self._budget.spent_nusd
 
-    async def _intend(self, worker: _Worker, ordinal: int, slot: Slot, key: str, reserved: int) -> datetime:
-        """Makes the intent durable, and with it the previous terminal record of this worker."""
+    async def _intend(self, worker: _Worker, slot: Slot, intent: tuple[int, str, str, int]) -> datetime:
+        """Makes the intent (ordinal, keys, reservation) durable, and with it this worker's previous terminal record."""
+        ordinal, key, idempotency_key, reserved = intent
         now = self._clock.now()
         bodies = [] if worker.done is None else [worker.done.body]
         if self._writer.slots[ordinal] == SlotState.ABSENT:
@@ -227,7 +236,7 @@ class Runner:
                 key=key,
                 at=time_text(now),
                 reserved_nusd=reserved,
-                idempotency_key=self._keys.idempotency(slot.case_id, slot.replay_index),
+                idempotency_key=idempotency_key,
             )
         )
         # Before the call: a crash below must not send twice.
@@ -238,7 +247,7 @@ class Runner:
         self._observe(EpisodeStarted(case_id=slot.case_id, replay_index=slot.replay_index, reserved_nusd=reserved))
         return now
 
-    async def _attempt(self, slot: Slot, key: str, started_at: datetime) -> Attempt:
+    async def _attempt(self, slot: Slot, key: str, idempotency_key: str, started_at: datetime) -> Attempt:
         session = None
         if self._registry is not None:
             session = self._registry.session(id_prefix=key[:32], capture_arguments=self._settings.capture_arguments)
@@ -247,11 +256,11 @@ class Runner:
             case_id=slot.case_id,
             replay_index=slot.replay_index,
             seed=self._plan.seed,
-            idempotency_key=self._keys.idempotency(slot.case_id, slot.replay_index),
+            idempotency_key=idempotency_key,
             tools=session,
         )
-        # evolve copies the input: what this call does to it reaches no other episode.
-        outcome, latency_us = await self._caller.call(evolve(self._planned.cases[slot.case_id]), context)
+        # A fresh copy: what this call does to its input reaches no other episode.
+        outcome, latency_us = await self._caller.call(self._planned.cases[slot.case_id].fresh(), context)
         if session is not None:
             session.close()
         return Attempt(
@@ -299,6 +308,6 @@ def _error_text(outcome: Outcome) -> str | None:
         return None
     try:
         text = str(outcome.problem)
-    except Exception:  # noqa: BLE001 - __str__ is the user's code
+    except BaseException:  # noqa: BLE001 - __str__ is the user's code
         text = "(its text could not be read)"
     return redact(text[:MAX_ERROR_TEXT])

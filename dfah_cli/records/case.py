@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from dfah_cli.canonical import JSONValue
+from dfah_cli.canonical import JSONValue, copy_json
 from dfah_cli.records import fields
 
 
@@ -30,3 +30,18 @@ class Case:
     def effective_case_id(self) -> str:
         """The only id that leaves the process: the pseudonym, or the raw id where none is given."""
         return self.case_id if self.artifact_case_id is None else self.artifact_case_id
+
+    def fresh(self) -> Case:
+        """An equal case with an input and metadata of its own, for one call.
+
+        Nothing is validated again: this case was, and a call must not pay for that.
+        """
+        twin = object.__new__(Case)
+        for name in _SHARED:
+            object.__setattr__(twin, name, getattr(self, name))
+        object.__setattr__(twin, "input", copy_json(self.input))
+        object.__setattr__(twin, "metadata", copy_json(self.metadata))
+        return twin
+
+
+_SHARED = ("case_id", "artifact_case_id", "task", "schema_version")

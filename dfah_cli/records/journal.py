@@ -26,7 +26,10 @@ _COUNTS = ("input_tokens", "output_tokens", "cached_input_tokens", "reasoning_to
 def time_text(moment: datetime) -> str:
     """A moment as UTC ISO 8601 with microseconds, always 27 characters."""
     # isoformat is several times as fast as strftime, and this is on the way of every episode.
-    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+    text = moment.isoformat(timespec="microseconds")
+    if not text.endswith("+00:00"):
+        text = moment.astimezone(UTC).isoformat(timespec="microseconds")
+    return text[:26] + "Z"
 
 
 def canonical_text(value: Any) -> str:
@@ -128,7 +131,7 @@ def _wire_body(wire: WireRequest | None, parameters_sha256: str, status: Episode
 
 
 def _usage_body(usage: Usage) -> Body | None:
-    if usage == NO_USAGE:
+    if usage is NO_USAGE or usage == NO_USAGE:
         return None
     counts: Body = {name: getattr(usage, name) for name in _COUNTS}
     counts["provider_usage"] = canonical_text(usage.provider_usage)

@@ -12,7 +12,7 @@ from dfah_cli.errors import ManifestMismatchError, ValidationError
 from dfah_cli.records import fields
 from dfah_cli.records.codec import plain
 from dfah_cli.records.suite import LABEL, Suite
-from dfah_cli.records.wire import WireRequest, same_parameters, same_value
+from dfah_cli.records.wire import WireRequest, same_value
 
 
 def _ontology(instance: Any, attribute: Attribute[Any], value: tuple[Any, ...]) -> None:
@@ -87,7 +87,7 @@ class Manifest:
         for name in ("provider", "model", "adapter", "adapter_version", "endpoint"):
             if getattr(wire, name) != getattr(self, name):
                 return name
-        if not same_parameters(wire.parameters, self.request_parameters):
+        if not same_value(wire.parameters, self.request_parameters):
             return "parameters"
         for name in ("temperature", "top_p", "seed"):
             if not same_value(getattr(self, name), wire.parameters.get(name)):

@@ -7,13 +7,15 @@ from typing import Any
 
 from attrs import field, frozen
 
-from dfah_cli.canonical import canonical_bytes, copy_json, digest
+from dfah_cli.canonical import copy_json, digest
 from dfah_cli.errors import ValidationError
 from dfah_cli.records import fields
 
 
 def same_value(one: Any, other: Any) -> bool:
     """JSON equality in which 1 equals 1.0, and true equals only true."""
+    if one is other:
+        return True
     if isinstance(one, bool) or isinstance(other, bool):
         return type(one) is type(other) and bool(one == other)
     if isinstance(one, Mapping) and isinstance(other, Mapping):
@@ -109,8 +111,3 @@ def _at(payload: Any, path: tuple[str | int, ...], parameter: str) -> Any:
 def parameters_digest(parameters: Mapping[str, Any]) -> str:
     """Digest of a parameter map; stands for the map in episode records."""
     return digest(dict(parameters))
-
-
-def same_parameters(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two parameter maps are equal as JSON; identical encodings are the fast path."""
-    return canonical_bytes(dict(one)) == canonical_bytes(dict(other)) or same_value(one, other)
