@@ -14,6 +14,11 @@ from dfah_cli.records.enums import ReplayMode
 from dfah_cli.report.file import read_report, report_text
 from dfah_cli.report.record import DetachedReport, Report
 
+METRICS = (
+    *("case_reports", "task_reports", "dar", "tar", "gap", "pairwise_decision", "pairwise_path", "exact", "intervals"),
+    *("flagged_groups", "sequence_flagged_groups", "observed_groups", "ineligible_groups"),
+    *("ineligibility_reasons", "episodes_eligible"),
+)
 CLAIMS = {
     "run_plan_sha256": Claim.RUN_PLAN,
     "manifest": Claim.MANIFEST,
@@ -25,22 +30,7 @@ CLAIMS = {
     "budget_exceeded": Claim.COST,
     "total_latency_us": Claim.LATENCY,
     "total_latency_ms": Claim.LATENCY,
-    **dict.fromkeys(
-        (
-            "case_reports",
-            "task_reports",
-            "dar",
-            "tar",
-            "gap",
-            "pairwise_decision",
-            "pairwise_path",
-            "exact",
-            "intervals",
-        )
-        + ("flagged_groups", "sequence_flagged_groups", "observed_groups", "ineligible_groups")
-        + ("ineligibility_reasons", "episodes_eligible"),
-        Claim.METRICS,
-    ),
+    **dict.fromkeys(METRICS, Claim.METRICS),
 }
 """The claim that a differing field of a report breaks; every other field breaks the claim `report`."""
 

@@ -9,21 +9,21 @@ from attrs import frozen
 
 from dfah_cli.canonical import parse
 from dfah_cli.errors import ArtifactError, ConfigurationError, ValidationError
-from dfah_cli.evidence.claims import CheckResult, refuse_failures
+from dfah_cli.evidence.claims import CheckResult
 from dfah_cli.evidence.verify import Examination, VerifiedRun, examine
 from dfah_cli.gate.record import GateRecord
-from dfah_cli.metrics.measure import RunMeasurement, measure
+from dfah_cli.metrics.measure import RunMeasurement
 from dfah_cli.records.codec import record
 from dfah_cli.records.enums import ReplayMode
 from dfah_cli.records.episode import Episode
 from dfah_cli.records.journal import episode_from_body
 from dfah_cli.records.manifest import Manifest
-from dfah_cli.report.compare import same_statement
 from dfah_cli.report.explain import CaseExplanation, explain
 from dfah_cli.report.file import read_report
-from dfah_cli.report.record import DetachedReport, Report, ReportColumns
-from dfah_cli.report.state import state_report
+from dfah_cli.report.recheck import in_mode
+from dfah_cli.report.record import Report, ReportColumns
 from dfah_cli.store.protocol import RunReader
+from dfah_cli.workflow.checking import believe
 
 MAX_REPORT_BYTES = 1 << 30
 
@@ -68,33 +68,12 @@ def analyze(path: str | Path, *, mode: ReplayMode | str | None = None, keep_exam
     mode: None takes the mode of the newest recorded report, else shadow.
     Raises: ArtifactError naming every claim that does not hold.
     """
-    reader = open_run(path, sync=True)
-    examination = examine(reader.plan_bytes, reader.manifest_bytes, reader.records(), keep_examples=keep_examples)
-    refuse_failures(examination.checks, str(path))
-    verified = examination.run
-    assert verified is not None
-    measurement = measure(verified.table, replays=verified.plan.replays)
-    recorded = _recorded_report(reader, verified, str(path))
-    stated_mode = ReplayMode.SHADOW if recorded is None else recorded.mode
-    report = state_report(verified, measurement, mode=stated_mode)
-    if recorded is not None and _states_this_evidence(recorded, verified):
-        same_statement(recorded, report)
-    if mode is not None and ReplayMode(mode) is not stated_mode:
-        report = state_report(verified, measurement, mode=mode)
-    return Analysis(path=Path(path), report=report, verified=verified, measurement=measurement)
-
-
-def _recorded_report(reader: RunReader, verified: VerifiedRun, where: str) -> DetachedReport | None:
-    if not verified.reports:
-        return None
-    ordinal = verified.reports[-1]["ordinal"]
-    name = f"{where}/reports/{ordinal}.json"
-    return read_report(parse(reader.report(ordinal), name), name)
-
-
-def _states_this_evidence(recorded: DetachedReport, verified: VerifiedRun) -> bool:
-    """Whether nothing was committed since the report was stated."""
-    return recorded.commitment == verified.commitment
+    believed = believe(open_run(path, sync=True), str(path), keep_examples=keep_examples)
+    newest = believed.reports[max(believed.reports)] if believed.reports else None
+    if mode is None:
+        mode = ReplayMode.SHADOW if newest is None else newest.mode
+    report = in_mode(believed.fresh, ReplayMode(mode))
+    return Analysis(path=Path(path), report=report, verified=believed.run, measurement=believed.measurement)
 
 
 def load_report(path: str | Path, *, allow_unverified: bool = False) -> ReportColumns:

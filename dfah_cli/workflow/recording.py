@@ -31,9 +31,11 @@ from dfah_cli.records.manifest import Manifest
 from dfah_cli.records.policy import GatePolicy
 from dfah_cli.records.tool_spec import ToolSpec
 from dfah_cli.report.file import report_text
+from dfah_cli.report.recheck import in_mode
 from dfah_cli.report.record import Report
 from dfah_cli.report.state import state_report
 from dfah_cli.store.protocol import RunStore, RunWriter, SlotState
+from dfah_cli.workflow.checking import BelievedRun, believe
 from dfah_cli.workflow.opening import check_same_design
 
 
@@ -76,10 +78,11 @@ def record_run(job: Job, store: RunStore, clock: Clock, observer: Observer) -> R
     observer(_plan_ready(job))
     finished = _finished(job, store)
     if finished is not None:
-        tally = Tally(reused=finished.episodes)
-        observer(RunStarted(planned=finished.episodes, reused=finished.episodes))
+        tally = Tally(reused=finished.run.episodes)
+        observer(RunStarted(planned=finished.run.episodes, reused=finished.run.episodes))
         return _conclude_finished(job, store, clock, observer, finished, tally)
     with _open(job, store, clock) as writer:
+        _check_recorded(job, writer)
         tally = _replay(job, writer, clock, observer)
         reader = writer.reader()
         verified = verify(reader.plan_bytes, reader.manifest_bytes, reader.records())
@@ -120,14 +123,23 @@ def _run_finished(recorded: Recorded) -> RunFinished:
     )
 
 
-def _finished(job: Job, store: RunStore) -> VerifiedRun | None:
+def _check_recorded(job: Job, writer: RunWriter) -> None:
+    """Nothing, when all that is recorded holds: an altered report must not be replaced by a new one.
+
+    Raises: ArtifactError naming every claim that does not hold, before anything is called.
+    """
+    if any(writer.slots):
+        believe(writer.reader(), job.where)
+
+
+def _finished(job: Job, store: RunStore) -> BelievedRun | None:
     """The verified run, when it is sealed: then nothing is left to run and no lease is needed."""
     if store.peek_plan() is None:
         return None
     reader = store.open_reader(sync=True)
     if not reader.tail().sealed:
         return None
-    return verify(reader.plan_bytes, reader.manifest_bytes, reader.records())
+    return believe(reader, job.where)
 
 
 def _open(job: Job, store: RunStore, clock: Clock) -> RunWriter:
@@ -158,7 +170,7 @@ def _replay(job: Job, writer: RunWriter, clock: Clock, observer: Observer) -> Ta
         clock=clock,
         observer=observer,
     )
-    drive(lambda: run_local(runner, job.settings.concurrency), runner.request_stop)
+    drive(lambda: run_local(runner, job.settings.concurrency, job.agent), runner.request_stop)
     return runner.tally
 
 
@@ -171,14 +183,10 @@ def _session(job: Job, writer: RunWriter, clock: Clock) -> dict[str, Any]:
     }
 
 
-def _state(job: Job, verified: VerifiedRun) -> tuple[Report, RunMeasurement]:
-    measurement = measure(verified.table, replays=verified.plan.replays)
-    return state_report(verified, measurement, mode=job.mode), measurement
-
-
 def _conclude(job: Job, writer: RunWriter, clock: Clock, verified: VerifiedRun, tally: Tally) -> Recorded:
     """States the report and the verdict, and publishes what is not published yet."""
-    report, measurement = _state(job, verified)
+    measurement = measure(verified.table, replays=verified.plan.replays)
+    report = state_report(verified, measurement, mode=job.mode)
     payload = report_text(report).encode()
     ordinal = _published(verified, payload)
     if ordinal is None:
@@ -236,10 +244,11 @@ def _known_gate(verified: VerifiedRun, policy: GatePolicy, report_ordinal: int) 
 
 
 def _conclude_finished(
-    job: Job, store: RunStore, clock: Clock, observer: Observer, verified: VerifiedRun, tally: Tally
+    job: Job, store: RunStore, clock: Clock, observer: Observer, finished: BelievedRun, tally: Tally
 ) -> Recorded:
     """The result of a sealed run; the lease is taken only when something new is to be published."""
-    report, measurement = _state(job, verified)
+    verified, measurement = finished.run, finished.measurement
+    report = in_mode(finished.fresh, job.mode)
     ordinal = _published(verified, report_text(report).encode())
     known = None if ordinal is None or job.policy is None else _known_gate(verified, job.policy, ordinal)
     if ordinal is None or (job.policy is not None and known is None):
