@@ -1,4 +1,4 @@
-"""Time and memory of measuring a table of episodes: all numbers, all intervals. Shows that both grow linearly.
+"""CPU time and memory of measuring a table of episodes: all numbers, all intervals. Both grow linearly.
 
 usage: python -m benchmarks.measurement DOCS    writes DOCS/measurement.md and DOCS/measurement.svg
 """
@@ -19,20 +19,17 @@ WIDTH, HEIGHT, EDGE = 480, 280, 50
 
 
 def run(episodes: int) -> dict[str, float]:
-    """Seconds to build, measure and give intervals, in a fresh table of synthetic episodes."""
+    """CPU seconds to build, measure and give intervals, in a fresh table of synthetic episodes."""
     from dfah_cli.metrics.measure import measure
     from dfah_cli.metrics.table import TableBuilder
     from dfah_cli.metrics.uncertainty import Confidence, run_intervals
 
     source = random.Random(1)
+    states = ("observed_nonempty", "executed")
     paths = [
-        [
-            (f"tool{source.randrange(5)}", f"{source.random():.9f}", "r", "observed_nonempty", "executed")
-            for _ in range(4)
-        ]
-        for _ in range(KINDS)
+        [(f"tool{source.randrange(5)}", f"{source.random():.9f}", "r", *states) for _ in range(4)] for _ in range(KINDS)
     ]
-    started = time.perf_counter()
+    started = time.process_time()
     builder = TableBuilder()
     for case in range(episodes // REPLAYS):
         group, usual = builder.group(f"t{case % TASKS}", f"C{case}"), case % KINDS
@@ -41,11 +38,11 @@ def run(episodes: int) -> dict[str, float]:
             label = "yes" if source.random() < 0.97 else "no"
             builder.add(group, replay, "valid", label, builder.paths.intern(path), "f", None, 1000, 5000)
     table = builder.build()
-    built = time.perf_counter()
+    built = time.process_time()
     numbers = measure(table, replays=REPLAYS)
-    measured = time.perf_counter()
+    measured = time.process_time()
     run_intervals(numbers, Confidence(labels=2))
-    done = time.perf_counter()
+    done = time.process_time()
     return {
         "episodes": len(table),
         "build": built - started,
@@ -71,7 +68,7 @@ def rows() -> list[dict[str, float]]:
 
 def page(found: list[dict[str, float]]) -> str:
     lines = [
-        "# Time and memory of measuring",
+        "# CPU time and memory of measuring",
         "",
         f"Made by `python -m benchmarks.measurement docs`; {REPLAYS} replays a case, {TASKS} tasks, one process a row.",
         "`build` fills the table, `measure` gives every number, `intervals` every interval (20,000 draws each).",
@@ -90,8 +87,9 @@ def chart(found: list[dict[str, float]]) -> str:
     seconds = [row["measure"] + row["intervals"] for row in found]
     memory = [row["peak_mib"] for row in found]
     across = [EDGE + (WIDTH - 2 * EDGE) * row["episodes"] / found[-1]["episodes"] for row in found]
+    style = 'font-family="sans-serif" font-size="11"'
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="11">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" {style}>',
         f'<path d="M{EDGE} 20V{HEIGHT - EDGE}H{WIDTH - EDGE}" fill="none" stroke="#888"/>',
     ]
     for values, colour, name in ((seconds, "#0072b2", "s"), (memory, "#d55e00", "MiB")):

@@ -1,0 +1,60 @@
+"""`dfah power`"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from dfah_cli.cli.options import COMMON, option, stacked
+from dfah_cli.cli.screen import Screen
+
+
+@click.command(name="power")
+@stacked(
+    option("--max-flag-rate", type=float, default=None, help="The flag rate a pass must exclude, as a share."),
+    option("--expect", type=float, default=None, help="The flag rate the agent is believed to have."),
+    option("--chance", type=float, default=0.8, show_default=True, help="How often such an agent should pass."),
+    option("--confidence", type=float, default=0.95, show_default=True, help="Confidence of the exclusion."),
+    option("--replays", type=click.IntRange(min=2), default=3, show_default=True, help="Replays per case."),
+    option("--budget-calls", type=click.IntRange(min=2), default=None, help="What this many calls can show."),
+    option("--pilot", metavar="RUN", default=None, help="Take the expected flag rate and the cost from a run."),
+    COMMON,
+)
+def power(pilot: str | None, as_json: bool, **wishes: Any) -> int:
+    """Cases, replays, calls and money that a claim about the flag rate needs. Runs nothing.
+
+    \b
+    dfah power --max-flag-rate 0.05 --expect 0.01
+    dfah power --budget-calls 600
+    dfah power --max-flag-rate 0.05 --pilot .dfah/runs/first
+    """
+    from dfah_cli.workflow.power import pilot_facts, plans
+
+    if wishes["max_flag_rate"] is None and wishes["budget_calls"] is None:
+        raise click.UsageError("say what is wanted: --max-flag-rate, --budget-calls or both")
+    facts = pilot_facts(pilot) if pilot else None
+    found = plans(facts=facts, **wishes)
+    screen = Screen(as_json=as_json)
+    if screen.json:
+        screen.document({"format": "dfah-power-1", "plans": found})
+    else:
+        screen.lines(sentence(plan) for plan in found)
+    screen.flush()
+    return 0
+
+
+command = power
+
+
+def sentence(plan: Mapping[str, Any]) -> str:
+    """One plan in words."""
+    calls = f"{plan['cases']} cases x {plan['replays']} replays = {plan['calls']} calls"
+    money = "" if plan["cost_usd"] is None else f", about ${plan['cost_usd']:,.2f}"
+    allowed = "no flag" if plan["allowed"] == 0 else f"at most {plan['allowed']} flag{'s' * (plan['allowed'] > 1)}"
+    shows = f"{allowed} {'show' if plan['allowed'] > 1 else 'shows'} a flag rate below {plan['certifies']:.2%} ({plan['level']:.0%} confidence)"
+    if plan["chance"] is None:
+        return f"{calls}{money}: {shows}"
+    passes = f"passes {plan['chance']:.0%} of agents with a true rate of {plan['expected']:.1%}"
+    return f"{calls}{money}: {shows}; {passes}, {plan['chance_at_limit']:.1%} of agents at the limit"

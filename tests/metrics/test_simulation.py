@@ -1,0 +1,67 @@
+"""Known truth is recovered, and intervals cover what they promise. The long runs are marked soak."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks.coverage import (
+    MARGIN,
+    PROFILES,
+    PROMISED,
+    REPLAYS,
+    SIZES,
+    Cases,
+    coverage,
+    draw_cases,
+    false_pass,
+    sample,
+    truth,
+)
+
+RUNS = 300
+# Three standard errors of a share of 0.94 in RUNS runs.
+NOISE = 3 * (PROMISED * (1 - PROMISED) / RUNS) ** 0.5
+
+
+@pytest.mark.parametrize("replays", [2, 3, 10])
+def test_pairwise_agreement_recovers_a_known_flip_rate_at_any_number_of_replays(replays: int) -> None:
+    flip, cases = 0.2, 20_000
+    every = Cases(decision=np.full(cases, flip), path=np.zeros(cases))
+    found = sample(every, replays, np.random.RandomState(3))
+    assert found.pairwise.mean() == pytest.approx(1 - 2 * flip * (1 - flip), abs=0.012)
+    assert found.tar.mean() == 1.0
+
+
+def test_the_modal_share_flatters_and_the_less_the_more_replays() -> None:
+    shown = [truth(PROFILES["loose"], replays)["DAR"] for replays in (3, 5, 10)]
+    assert shown == sorted(shown, reverse=True)
+    assert shown[0] - shown[-1] > 0.02
+
+
+def test_a_quick_look_at_coverage() -> None:
+    found = coverage(PROFILES["stable"], 20, 3, runs=40)
+    assert min(found.values()) >= 0.85
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("agent", PROFILES)
+@pytest.mark.parametrize("replays", REPLAYS)
+@pytest.mark.parametrize("cases", SIZES)
+def test_intervals_cover_what_they_promise(agent: str, replays: int, cases: int) -> None:
+    found = coverage(PROFILES[agent], cases, replays, runs=RUNS)
+    assert min(found.values()) >= PROMISED - NOISE
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("agent", PROFILES)
+@pytest.mark.parametrize("cases", [50, 100, 200])
+def test_a_worse_agent_seldom_passes(agent: str, cases: int) -> None:
+    assert MARGIN == 0.05
+    assert false_pass(PROFILES[agent], cases, runs=RUNS) <= 0.05 + 3 * (0.05 * 0.95 / RUNS) ** 0.5
+
+
+def test_cases_are_drawn_as_the_profile_says() -> None:
+    found = draw_cases(PROFILES["typical"], 20_000, np.random.RandomState(5))
+    assert (found.decision == 0).mean() == pytest.approx(0.75, abs=0.02)
+    assert found.path.max() <= 0.51
