@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 
 import numpy as np
@@ -124,12 +125,23 @@ def intervals(found: Sample, tasks: Counts, replays: int) -> Mapping[str, Interv
     """The default interval of each number."""
     widest = 1.0 - 1.0 / replays
     return {
-        "DAR": bounded_interval(found.dar, tasks, modal_floor(replays, LABELS), 1.0),
-        "TAR": bounded_interval(found.tar, tasks, 1.0 / replays, 1.0),
-        "gap": bounded_interval(found.gap, tasks, -widest, widest),
-        "pairwise": bounded_interval(found.pairwise, tasks, 0.0, 1.0),
+        "DAR": _bounded(found.dar, tasks, modal_floor(replays, LABELS), 1.0),
+        "TAR": _bounded(found.tar, tasks, 1.0 / replays, 1.0),
+        "gap": _bounded(found.gap, tasks, -widest, widest),
+        "pairwise": _bounded(found.pairwise, tasks, 0.0, 1.0),
         "flags": clopper_pearson(int(found.flagged.sum()), len(found.flagged)),
     }
+
+
+def _bounded(values: Floats, tasks: Counts, lo: float, hi: float) -> Interval:
+    """The interval, computed once for all suites that differ only in the order of their cases."""
+    order = np.lexsort((values, tasks))
+    return _bounded_once(values[order].tobytes(), tasks[order].tobytes(), lo, hi)
+
+
+@lru_cache(maxsize=200_000)
+def _bounded_once(values: bytes, tasks: bytes, lo: float, hi: float) -> Interval:
+    return bounded_interval(np.frombuffer(values), np.frombuffer(tasks, dtype=np.int64), lo, hi)
 
 
 def coverage(

@@ -53,7 +53,8 @@ def sentence(plan: Mapping[str, Any]) -> str:
     calls = f"{plan['cases']} cases x {plan['replays']} replays = {plan['calls']} calls"
     money = "" if plan["cost_usd"] is None else f", about ${plan['cost_usd']:,.2f}"
     allowed = "no flag" if plan["allowed"] == 0 else f"at most {plan['allowed']} flag{'s' * (plan['allowed'] > 1)}"
-    shows = f"{allowed} {'show' if plan['allowed'] > 1 else 'shows'} a flag rate below {plan['certifies']:.2%} ({plan['level']:.0%} confidence)"
+    verb = "show" if plan["allowed"] > 1 else "shows"
+    shows = f"{allowed} {verb} a flag rate below {plan['certifies']:.2%} ({plan['level']:.0%} confidence)"
     if plan["chance"] is None:
         return f"{calls}{money}: {shows}"
     passes = f"passes {plan['chance']:.0%} of agents with a true rate of {plan['expected']:.1%}"
