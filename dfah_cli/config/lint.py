@@ -23,7 +23,7 @@ from dfah_cli.workflow.lockfile import parse_lock
 
 # How an editor is told the schema; it also says what a file outside the usual folders is.
 SCHEMA_LINE = re.compile(r"\A\s*#\s*yaml-language-server:\s*\$schema=\S*?([a-z]+)\.json\s*$", re.MULTILINE)
-LOCK_SUFFIX = ".lock"
+LOCK = "plans.lock"
 
 
 def files_in(paths: list[str]) -> list[Path]:
@@ -35,8 +35,7 @@ def files_in(paths: list[str]) -> list[Path]:
     for name in paths:
         path = Path(name)
         if path.is_dir():
-            below = (Path(folder, file) for folder, _, files in os.walk(path) for file in files)
-            found += sorted(file for file in below if file.suffix in SUFFIXES)
+            found += sorted(_below(path))
         elif os.path.lexists(path):
             found.append(path)
         else:
@@ -44,10 +43,19 @@ def files_in(paths: list[str]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
+def _below(top: Path) -> Iterator[Path]:
+    for folder, subfolders, files in os.walk(top):
+        # Version control, environments and run directories are nobody's configuration.
+        subfolders[:] = [name for name in subfolders if not name.startswith(".")]
+        for name in files:
+            if name.endswith(SUFFIXES) or name == LOCK:
+                yield Path(folder, name)
+
+
 def kind_of(path: Path, text: str) -> str | None:
     """What a file is, by its folder or by its schema line; None when neither says."""
     folder = path.absolute().parent.name
-    if path.suffix == LOCK_SUFFIX:
+    if path.name == LOCK:
         return "lock"
     if folder == "suites":
         return "suite"

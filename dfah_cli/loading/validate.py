@@ -89,7 +89,7 @@ def _problems(error: Any, show_values: bool, lenient: bool) -> Iterator[Problem]
         known = list(error.schema.get("properties", {}))
         for key in [key for key in error.instance if key not in known]:
             yield Problem((*path, key), f"unknown key {quoted(key)}{did_you_mean(key, known)}", of_key=True)
-    elif error.validator == "propertyNames":
+    elif "propertyNames" in error.absolute_schema_path:
         yield Problem((*path, error.instance), f"{quoted(str(error.instance))} is no name of a suite", of_key=True)
     elif error.validator == "required":
         missing = next(key for key in error.validator_value if key not in error.instance and repr(key) in error.message)

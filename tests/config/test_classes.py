@@ -1,0 +1,128 @@
+"""Each key of a run config, changed alone, moves the digest of its class and no other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dfah_cli.config.compose import compose_run, hydra_session
+from dfah_cli.config.freeze import freeze
+from dfah_cli.errors import ManifestMismatchError
+from dfah_cli.loading.schema_files import properties
+from dfah_cli.workflow.freezing import plan_only
+
+# Every key with one value that differs from its default. A new key must be added here, and is told so by a test.
+OTHER: dict[str, Any] = {
+    "suite": "compliance-triage",
+    "adapter": "dfah.demo:unstable_toy_agent",
+    "agent.flip_rate": 0.25,
+    "replays": 4,
+    "seed": 7,
+    "sample_rate": 0.5,
+    "episode_timeout_s": 5.0,
+    "case": "CASE-001",
+    "limit": 1,
+    "mode": "blocking",
+    "plan": "only",
+    "concurrency": 3,
+    "budget_usd": 1.0,
+    "max_episode_cost_usd": 0.5,
+    "out": "elsewhere",
+    "store": "another",
+    "capture_tool_arguments": "true",
+    "recover_stale_lease": "true",
+    "lease_token": "t",
+    "gate.min_dar": 0.5,
+    "gate.min_tar_seq": 0.5,
+    "gate.max_gap": 0.5,
+    "gate.max_unanimous_path_change_rate": 0.5,
+    "gate.max_flags_per_100_cases": 5,
+    "gate.max_cost_per_case_usd": 1.0,
+    "gate.required_replays": 3,
+    "gate.min_eligible_fraction": 0.5,
+    "gate.min_observed_groups": 2,
+    "gate.require_complete": "false",
+    "gate.require_artifact_verification": "false",
+    "gate.by_task": "[{task: default, min_dar: 0.5}]",
+    "manifest.provider": "other",
+    "manifest.model": "other",
+    "manifest.endpoint": "other",
+    "manifest.temperature": 0.5,
+    "manifest.top_p": 0.5,
+    "manifest.seed": 1,
+    "manifest.request_parameters.top_k": 5,
+    "manifest.adapter": "other",
+    "manifest.adapter_version": "v9",
+    "manifest.library_version": "9.9.9",
+    "manifest.git_sha": "0" * 40,
+    "manifest.implementation_hash": "0" * 64,
+    "engine.name": "local",
+    "engine.address": "somewhere",
+    "engine.workers": 2,
+    "report.html.file": "r.html",
+    "report.md.file": "r.md",
+    "report.junit.file": "r.xml",
+    "report.json.file": "r.json",
+}
+# What else has to be set for a value to be allowed at all; the same for both sides of the comparison.
+BESIDE = {
+    "agent.flip_rate": ["adapter=dfah.demo:unstable_toy_agent"],
+    "mode": ["gate.min_dar=0.9"],
+    "budget_usd": ["max_episode_cost_usd=0.5"],
+    **{f"report.{name}.file": [f"report={name}"] for name in ("html", "md", "junit", "json")},
+}
+IGNORED = {"gate.schema_version"}
+
+
+def class_of(key: str) -> str:
+    schema: Any = {"properties": properties("run")}
+    for part in key.split("."):
+        found = schema.get("properties", {}).get(part)
+        if found is None:
+            break
+        schema = found
+    return str(schema["x-dfah-class"])
+
+
+def leaves(keys: dict[str, Any], prefix: str = "") -> Iterator[str]:
+    for name, key in keys.items():
+        if "properties" in key:
+            yield from leaves(key["properties"], f"{prefix}{name}.")
+        else:
+            yield prefix + name
+
+
+def test_every_key_is_changed_by_this_test() -> None:
+    covered = {key.removesuffix(".flip_rate").removesuffix(".top_k") for key in OTHER}
+    assert set(leaves(properties("run"))) - IGNORED == covered
+
+
+def digests(*overrides: str) -> tuple[str, str | None]:
+    given = [*overrides] if any(text.startswith("suite=") for text in overrides) else ["suite=toy-risk", *overrides]
+    with hydra_session():
+        request = freeze(compose_run(given))
+    plan = plan_only(request)
+    return plan.plan.sha256, plan.policy_sha256
+
+
+@pytest.mark.parametrize("key", OTHER)
+def test_a_key_moves_the_digest_of_its_class_and_no_other(
+    key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    beside = BESIDE.get(key, [])
+    is_open = key.startswith(("agent.", "manifest.request_parameters."))
+    before = digests(*beside)
+    change = [*beside, f"{'++' if is_open else ''}{key}={OTHER[key]}"]
+    kind = class_of(key)
+    if key.startswith("manifest."):
+        assert kind == "identity"
+        with pytest.raises(ManifestMismatchError, match=key.replace(".", r"\.")):
+            digests(*change)
+        return
+    after = digests(*change)
+    moved = {"identity": before[0] != after[0], "policy": before[1] != after[1]}
+    assert moved == {"identity": kind == "identity", "policy": kind == "policy"}
