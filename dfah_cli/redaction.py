@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
-from dfah_cli.canonical import JSONValue
 
 # One literal table; every shape is a fixed prefix and a bounded tail, so matching is linear.
 CREDENTIAL_SHAPES = {
@@ -49,7 +49,7 @@ def redact(text: str) -> str:
     return text
 
 
-def redact_json(value: JSONValue) -> JSONValue:
+def redact_json(value: Any) -> Any:
     """A JSON value with every string in it redacted, keys included."""
     if isinstance(value, str):
         return redact(value)
@@ -60,7 +60,7 @@ def redact_json(value: JSONValue) -> JSONValue:
     return value
 
 
-def strings_in(value: JSONValue) -> Iterator[str]:
+def strings_in(value: Any) -> Iterator[str]:
     """Every string of a JSON value, keys included."""
     if isinstance(value, str):
         yield value
