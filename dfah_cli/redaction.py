@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-
 # One literal table; every shape is a fixed prefix and a bounded tail, so matching is linear.
 CREDENTIAL_SHAPES = {
     "Anthropic or OpenAI key": r"\bsk-(?:ant-|proj-|svcacct-)?[A-Za-z0-9_-]{16,}",

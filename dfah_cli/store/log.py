@@ -31,7 +31,6 @@ from dfah_cli.store.walk import LogWalk
 from dfah_cli.store.writer import Claim, LogWriter
 
 
-
 @frozen(kw_only=True)
 class Recovery:
     """What the caller said about a stale lease."""
