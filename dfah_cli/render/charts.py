@@ -102,7 +102,15 @@ def ladder_chart(tasks: Sequence[TaskRow]) -> Markup:
             start += loss
     bottom = 14 + ROW * len(shown)
     body += _axis(0.0, top, bottom, (0.0, top / 2, top))
-    return _svg(bottom + 22, "Where the agreement of two replays is lost, by task", body)
+    body += [_key(name, 8 + 110 * index, bottom + 38) for index, name in enumerate(LADDER)]
+    return _svg(bottom + 50, "Where the agreement of two replays is lost, by task", body)
+
+
+def _key(name: str, x: int, y: int) -> Markup:
+    box = Markup('x="{}" y="{}" width="14" height="12"').format(x, y - 10)
+    return Markup('<rect {} class="l-{}"/><rect {} fill="url(#h-{})"/><text x="{}" y="{}">{}</text>').format(
+        box, name, box, name, x + 20, y, name
+    )
 
 
 def _segment(name: str, left: float, right: float, y: int, loss: float) -> Markup:

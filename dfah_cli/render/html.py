@@ -155,7 +155,7 @@ def cell_class(cell: list[Any]) -> str:
 
 def tree_lines(branch: Branch, depth: int = 0) -> list[list[Any]]:
     """The divergence tree as (depth, steps, replays) lines."""
-    steps = "  ".join(escape(words.step_text(step)) for step in branch.steps) or "(no further call)"
+    steps = " ── ".join(escape(words.step_text(step)) for step in branch.steps) or "(no further call)"
     lines: list[list[Any]] = []
     if branch.steps or not branch.children or depth:
         lines.append([depth, steps, " ".join(map(str, branch.replays))])
