@@ -38,27 +38,30 @@ def pilot_facts(run: str) -> PilotFacts:
     )
 
 
-def plans(
-    *,
-    max_flag_rate: float | None = None,
-    expect: float | None = None,
-    chance: float = 0.8,
-    confidence: float = 0.95,
-    replays: int = 3,
-    budget_calls: int | None = None,
-    facts: PilotFacts | None = None,
-) -> list[dict[str, Any]]:
+@frozen(kw_only=True)
+class Wish:
+    """What is asked for. Rates, chance and confidence are shares; at least one of rate and budget is needed."""
+
+    max_flag_rate: float | None = None
+    expect: float | None = None
+    chance: float = 0.8
+    confidence: float = 0.95
+    replays: int = 3
+    budget_calls: int | None = None
+
+
+def plans(wish: Wish, facts: PilotFacts | None = None) -> list[dict[str, Any]]:
     """Plans as JSON rows: for the wanted rate, and for what the budget can show.
 
     Raises: ConfigurationError when no plan can reach the wish.
     """
-    expected = expect if expect is not None else (facts.flag_rate if facts else None)
+    expected = wish.expect if wish.expect is not None else (facts.flag_rate if facts else None)
     found: list[RatePlan] = []
-    if max_flag_rate is not None:
-        found += _for_rate(max_flag_rate, expected, chance, confidence)
-    if budget_calls is not None:
-        found += _for_budget(budget_calls // replays, expected, confidence)
-    return [_row(plan, expected, replays, facts) for plan in found]
+    if wish.max_flag_rate is not None:
+        found += _for_rate(wish.max_flag_rate, expected, wish.chance, wish.confidence)
+    if wish.budget_calls is not None:
+        found += _for_budget(wish.budget_calls // wish.replays, expected, wish.confidence)
+    return [_row(plan, expected, wish.replays, facts) for plan in found]
 
 
 def _for_rate(rate: float, expected: float | None, chance: float, level: float) -> list[RatePlan]:

@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 
 from dfah_cli.cli.commands.power import power
 from dfah_cli.errors import ConfigurationError
-from dfah_cli.workflow.power import PilotFacts, plans
+from dfah_cli.workflow.power import PilotFacts, Wish, plans
 
 
 def ran(*arguments: str) -> Result:
@@ -30,15 +30,15 @@ def test_without_an_expectation_the_choices_are_shown() -> None:
 
 
 def test_a_budget_says_what_it_can_show() -> None:
-    rows = plans(budget_calls=150)
+    rows = plans(Wish(budget_calls=150))
     assert (rows[0]["cases"], rows[0]["calls"]) == (50, 150)
     assert rows[0]["certifies"] == pytest.approx(0.058155079, abs=1e-9)
     with pytest.raises(ConfigurationError, match="one case"):
-        plans(budget_calls=2)
+        plans(Wish(budget_calls=2))
 
 
 def test_a_pilot_gives_expectation_and_money() -> None:
-    (row,) = plans(max_flag_rate=0.1, facts=PilotFacts(flag_rate=0.02, cost_nusd_per_call=5_000_000.0))
+    (row,) = plans(Wish(max_flag_rate=0.1), PilotFacts(flag_rate=0.02, cost_nusd_per_call=5_000_000.0))
     assert (row["cases"], row["allowed"], row["cost_usd"]) == (61, 2, pytest.approx(183 * 0.005))
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dfah_cli.cli.options import COMMON, option, stacked
 from dfah_cli.cli.screen import Screen
 from dfah_cli.errors import ExitCode
+
+if TYPE_CHECKING:
+    from dfah_cli.workflow.measure import ExternalMeasurement
 
 
 @click.command(name="measure")
@@ -29,15 +32,7 @@ from dfah_cli.errors import ExitCode
     option("--csv", "as_csv", is_flag=True, help="One CSV row per case on standard output."),
     COMMON,
 )
-def measure(
-    files: tuple[str, ...],
-    format_name: str,
-    by: str,
-    only: tuple[str, ...],
-    exclude: tuple[str, ...],
-    as_csv: bool,
-    as_json: bool,
-) -> int:
+def measure(files: tuple[str, ...], as_csv: bool, as_json: bool, **reading: Any) -> int:
     """Measure replays that were recorded elsewhere, without running anything.
 
     Such evidence is external and satisfies no gate. Exits 4 when no case has two comparable replays.
@@ -46,17 +41,11 @@ def measure(
     dfah measure replays.jsonl
     dfah measure run-of-dfah-bench/ log.eval --json
     """
-    from pathlib import Path
-
-    from dfah_cli.loading.replays.collect import selection
-    from dfah_cli.workflow.measure import document, measure_files
+    from dfah_cli.workflow.measure import document
 
     if as_csv and as_json:
         raise click.UsageError("--csv and --json exclude each other")
-    found = measure_files(
-        [Path(name) for name in files], format_name=format_name, by=by, wanted=selection(only, exclude)
-    )
-    result = document(found)
+    result = document(_read(files, **reading))
     screen = Screen(as_json=as_json)
     if screen.json:
         screen.document(result)
@@ -70,6 +59,18 @@ def measure(
 
 
 command = measure
+
+
+def _read(
+    files: tuple[str, ...], *, format_name: str, by: str, only: tuple[str, ...], exclude: tuple[str, ...]
+) -> ExternalMeasurement:
+    from pathlib import Path
+
+    from dfah_cli.loading.replays.collect import selection
+    from dfah_cli.workflow.measure import measure_files
+
+    paths = [Path(name) for name in files]
+    return measure_files(paths, format_name=format_name, by=by, wanted=selection(only, exclude))
 
 
 def _show(result: Mapping[str, Any], screen: Screen) -> None:

@@ -34,8 +34,7 @@ def power(pilot: str | None, as_json: bool, **wishes: Any) -> int:
 
     if wishes["max_flag_rate"] is None and wishes["budget_calls"] is None:
         raise click.UsageError("say what is wanted: --max-flag-rate, --budget-calls or both")
-    facts = pilot_facts(pilot) if pilot else None
-    found = plans(facts=facts, **wishes)
+    found = plans(Wish(**wishes), pilot_facts(pilot) if pilot else None)
     screen = Screen(as_json=as_json)
     if screen.json:
         screen.document({"format": "dfah-power-1", "plans": found})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +32,16 @@ def read(path: Path) -> Recording:
 def _lines(path: Path) -> Iterator[RecordedReplay]:
     try:
         with path.open("rb") as stream:
-            for number, line in enumerate(stream, start=1):
-                if line.strip():
-                    where = f"{shown(path)} line {number}"
-                    yield replay(typed.mapping(typed.parse(line, where), where), where)
+            yield from _replays(stream, shown(path))
     except OSError as error:
         raise unreadable(path, error) from None
+
+
+def _replays(lines: Iterable[bytes], name: str) -> Iterator[RecordedReplay]:
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            where = f"{name} line {number}"
+            yield replay(typed.mapping(typed.parse(line, where), where), where)
 
 
 def replay(record: Mapping[str, Any], where: str) -> RecordedReplay:

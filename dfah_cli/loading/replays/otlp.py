@@ -32,13 +32,15 @@ def read(path: Path) -> Recording:
 
 
 def _spans(path: Path) -> Iterator[Span]:
-    payload = read_document(path)
-    for where, document in documents(payload, shown(path)):
+    for where, document in documents(read_document(path), shown(path)):
         for resource in typed.items(document.get("resourceSpans", []), where):
-            resource = typed.mapping(resource, where)
-            for scope in typed.items(resource.get("scopeSpans", []), where):
-                for span in typed.items(typed.mapping(scope, where).get("spans", []), where):
-                    yield _span(typed.mapping(span, where), where)
+            yield from _resource_spans(typed.mapping(resource, where), where)
+
+
+def _resource_spans(resource: Mapping[str, Any], where: str) -> Iterator[Span]:
+    for scope in typed.items(resource.get("scopeSpans", []), where):
+        for span in typed.items(typed.mapping(scope, where).get("spans", []), where):
+            yield _span(typed.mapping(span, where), where)
 
 
 def documents(payload: bytes, place: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
