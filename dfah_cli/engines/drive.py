@@ -83,6 +83,10 @@ def _until_done(loop: asyncio.AbstractEventLoop, task: asyncio.Task[None]) -> No
         except (SystemExit, KeyboardInterrupt):
             # Raised by a task an adapter started: it ends that task, never the schedule.
             continue
+        except RuntimeError:
+            # The adapter stopped the loop; it is started again.
+            if loop.is_closed():
+                raise
 
 
 @contextmanager

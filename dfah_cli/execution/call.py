@@ -83,7 +83,7 @@ class Caller:
     def _same_manifest(self) -> bool:
         try:
             manifest = self._agent.manifest
-        except Exception:  # noqa: BLE001 - the property is the user's code
+        except BaseException:  # noqa: BLE001 - the property is the user's code
             return False
         return manifest is self._manifest or manifest == self._manifest
 
