@@ -16,9 +16,11 @@ from dfah_cli.errors import ExitCode
 from dfah_cli.version import __version__
 
 COMMANDS = {
+    "init": ("init", "Write a small project that runs at once."),
     "check-agent": ("check_agent", "Does an adapter keep its contract? At most a few calls."),
     "run": ("run", "Replay a suite against an adapter and record every episode."),
     "analyze": ("analyze", "Verify a run directory and show what it measured."),
+    "verify": ("verify", "Decide every claim about a run directory again, offline."),
     "inspect": ("inspect", "Replays of a case side by side, or the queue of cases to review."),
     "gate": ("gate", "Apply a policy to a run; a failing gate exits 1."),
     "compare": ("compare", "What changed between two runs of one suite."),
