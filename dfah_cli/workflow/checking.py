@@ -138,8 +138,11 @@ def _statements(
         restated = None if payload is None else recheck_report(body, payload, fresh, files.findings)
         if restated is not None:
             reports[body["ordinal"]] = restated
+    broken = {body["ordinal"] for body in run.reports} - reports.keys()
     for body in run.gates:
         payload = files.read("gate", body)
+        if body["report"] in broken:
+            continue  # nothing to judge by; the report's own claim is broken
         recorded = None if payload is None else recheck_gate(body, payload, reports, files.findings)
         if recorded is not None:
             gates[body["ordinal"]] = recorded

@@ -1,0 +1,110 @@
+"""A run directory verified offline, claim by claim, as its bytes are: nothing is repaired and nothing is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from dfah_cli.errors import ArtifactError, ConfigurationError, ExitCode
+from dfah_cli.evidence.claims import CheckResult, CheckStatus, Findings, claim_on
+from dfah_cli.evidence.verify import VerifiedRun
+from dfah_cli.records.enums import ReportStatus
+from dfah_cli.report.record import Report
+from dfah_cli.store import layout
+from dfah_cli.store.protocol import LogTail
+from dfah_cli.workflow.checking import CheckedRun, check_run
+
+if TYPE_CHECKING:
+    from dfah_cli.store.reader import LogReader
+
+OUR_NAMES = frozenset({layout.PLAN, layout.MANIFEST, layout.SEGMENTS})
+
+
+@frozen(kw_only=True)
+class Verification:
+    """Every claim about a run directory, decided.
+
+    checked, tail: None when the directory could not be read as far as its log. ignored: files that nothing announces.
+    """
+
+    path: Path
+    checks: tuple[CheckResult, ...]
+    checked: CheckedRun | None
+    tail: LogTail | None
+    ignored: tuple[str, ...] = ()
+
+    @property
+    def run(self) -> VerifiedRun | None:
+        """The run, when no claim is broken."""
+        return None if self.checked is None or self.broken else self.checked.run
+
+    @property
+    def report(self) -> Report | None:
+        """The report stated afresh, when no claim is broken."""
+        return None if self.checked is None or self.broken else self.checked.fresh
+
+    @property
+    def broken(self) -> tuple[CheckResult, ...]:
+        """The claims that do not hold."""
+        return tuple(check for check in self.checks if check.status is CheckStatus.FAIL)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """3 when a claim is broken, 4 when the run is not complete."""
+        if self.broken or self.report is None:
+            return ExitCode.BAD_EVIDENCE
+        return ExitCode.OK if self.report.status is ReportStatus.COMPLETE else ExitCode.UNDECIDED
+
+
+def verify_run(path: str | Path) -> Verification:
+    """Every claim decided; never raises for evidence that fails.
+
+    Raises: ConfigurationError when there is no run directory at all; StorageError when the disk fails.
+    """
+    place = Path(path)
+    findings = Findings()
+    try:
+        reader = _reader(place)
+    except ArtifactError as problem:
+        if not any((place / name).exists() for name in OUR_NAMES):
+            raise ConfigurationError(f"{place}: not a run directory; list runs with: dfah ls") from None
+        findings.refused(problem)
+        return Verification(path=place, checks=findings.results(), checked=None, tail=None)
+    faults: list[ArtifactError] = []
+    checked = check_run(reader, records=reader.records(faults), faults=faults, findings=findings)
+    for part, times in reader.compared.items():
+        if part not in (layout.REPORTS, layout.GATES):
+            findings.checked(claim_on(part), times)
+    return Verification(
+        path=place,
+        checks=findings.results(),
+        checked=checked,
+        tail=reader.tail() if checked.run is not None else None,
+        ignored=tuple(_ignored(place, checked)),
+    )
+
+
+def _reader(place: Path) -> LogReader:
+    from dfah_cli.store.log import LogStore
+    from dfah_cli.store.reader import LogReader
+
+    if not place.is_dir():
+        raise ConfigurationError(f"{place}: no such run directory; list runs with: dfah ls")
+    reader = LogStore(place).open_reader()
+    assert isinstance(reader, LogReader)
+    return reader
+
+
+def _ignored(place: Path, checked: CheckedRun) -> list[str]:
+    """Files in the places of evidence that no record announces: left by a crash, or put there by somebody."""
+    if checked.run is None:
+        return []
+    announced = {f"{layout.REPORTS}/{body['ordinal']}.json" for body in checked.run.reports}
+    announced |= {f"{layout.GATES}/{body['ordinal']}.json" for body in checked.run.gates}
+    found = [
+        f"{part}/{file.name}" for part in (layout.REPORTS, layout.GATES) for file in sorted((place / part).glob("*"))
+    ]
+    temporary = [f"{layout.SEGMENTS}/{file.name}" for file in sorted((place / layout.SEGMENTS).glob("*.tmp"))]
+    return [name for name in found if name not in announced] + temporary
