@@ -30,7 +30,7 @@ def power(pilot: str | None, as_json: bool, **wishes: Any) -> int:
     dfah power --budget-calls 600
     dfah power --max-flag-rate 0.05 --pilot .dfah/runs/first
     """
-    from dfah_cli.workflow.power import pilot_facts, plans
+    from dfah_cli.workflow.power import Wish, pilot_facts, plans
 
     if wishes["max_flag_rate"] is None and wishes["budget_calls"] is None:
         raise click.UsageError("say what is wanted: --max-flag-rate, --budget-calls or both")
