@@ -6,9 +6,14 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from dfah_cli.store.memory import MemoryStore
 from dfah_cli.workflow import analyze, replay
+
+# A loaded machine is slow, not wrong.
+settings.register_profile("any-machine", deadline=None)
+settings.load_profile("any-machine")
 
 
 @pytest.fixture
