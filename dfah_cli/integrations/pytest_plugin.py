@@ -1,0 +1,144 @@
+"""pytest beside a recorded run: a gate before the session, fixtures for it, and one item a suite case.
+
+Nothing of the harness is imported unless `--dfah-report` is given, so the plugin costs other sessions nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from dfah_cli.gate.evaluate import GateResult
+    from dfah_cli.records.policy import GatePolicy
+    from dfah_cli.report.record import ReportColumns
+
+REPORT = pytest.StashKey["ReportColumns"]()
+POLICY = pytest.StashKey["GatePolicy"]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options of the plugin."""
+    group = parser.getgroup("dfah", "repeatability of agents")
+    group.addoption("--dfah-report", metavar="PATH", default=None, help="run directory, or a report file to look at")
+    group.addoption("--dfah-policy", metavar="PATH", default=None, help="policy the run must pass before any test")
+    group.addoption("--dfah-cases", action="store_true", default=False, help="add one test for each suite case")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Loads report and policy, and applies the gate before anything is collected."""
+    config.addinivalue_line("markers", "dfah: looks at a recorded run (needs --dfah-report)")
+    report, policy = config.getoption("--dfah-report"), config.getoption("--dfah-policy")
+    if report is None:
+        if policy is not None or config.getoption("--dfah-cases"):
+            raise pytest.UsageError("--dfah-policy and --dfah-cases need --dfah-report")
+        return
+    _load(config, report, policy)
+    if policy is not None:
+        failures = _gate(config, None).failures
+        if failures:
+            told = "; ".join(f"{check.name}: {check.observed} against {check.expected}" for check in failures)
+            pytest.exit(f"the gate does not pass: {told}", returncode=1)
+
+
+def _load(config: pytest.Config, report: str, policy: str | None) -> None:
+    from dfah_cli.errors import DFAHError
+    from dfah_cli.loading.policies import load_policy
+    from dfah_cli.records.policy import GatePolicy
+    from dfah_cli.workflow.analyze import load_report
+
+    try:
+        config.stash[POLICY] = GatePolicy() if policy is None else load_policy(policy)
+        config.stash[REPORT] = load_report(report, allow_unverified=True)
+    except DFAHError as problem:
+        raise pytest.UsageError(str(problem)) from None
+
+
+def _gate(config: pytest.Config, policy: GatePolicy | None) -> GateResult:
+    from dfah_cli.gate.evaluate import Gate
+
+    return Gate(config.stash[POLICY] if policy is None else policy).evaluate(config.stash[REPORT])
+
+
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    """One item a case, after the user's own."""
+    if config.getoption("--dfah-cases"):
+        items.extend(_case_items(session, config.stash[REPORT]))
+
+
+def _case_items(session: pytest.Session, report: ReportColumns) -> Iterator[pytest.Item]:
+    from dfah_cli.render.text import escape
+
+    for case in report.case_reports:
+        task, name = escape(case.task), escape(case.case_id)
+        yield CaseItem.from_parent(session, name=name, nodeid=f"dfah::{task}::{name}", problem=_problem(case))
+    for reason in report.ineligibility_reasons:
+        name = escape(reason.reason)
+        yield UnjudgedItem.from_parent(session, name=name, nodeid=f"dfah::not judged::{name}", groups=reason.groups)
+
+
+def _problem(case: Any) -> str | None:
+    from dfah_cli.report.words import KIND_WORDS, share
+
+    if case.dar < 1.0:
+        return f"the decision changed between replays: DAR {share(case.dar)}"
+    if case.unanimous_with_path_change:
+        return f"one decision by different paths: {KIND_WORDS[case.path_variation_kind]} differ"
+    return None
+
+
+class CaseItem(pytest.Item):
+    """A suite case: it fails when its decision changed or it is flagged."""
+
+    def __init__(self, *, problem: str | None, **named: Any) -> None:
+        super().__init__(**named)
+        self.problem = problem
+        self.add_marker("dfah")
+
+    def runtest(self) -> None:
+        if self.problem is not None:
+            raise CaseFailure(self.problem)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str:
+        return str(excinfo.value)
+
+    def reportinfo(self) -> tuple[str, int | None, str]:
+        return "dfah", None, self.name
+
+
+class UnjudgedItem(CaseItem):
+    """Cases that could not be judged for one reason: an error, not a failure."""
+
+    def __init__(self, *, groups: int, **named: Any) -> None:
+        super().__init__(problem=None, **named)
+        self.groups = groups
+
+    def setup(self) -> None:
+        raise CaseFailure(f"{self.groups} cases could not be judged")
+
+
+class CaseFailure(AssertionError):
+    """What a case item fails with."""
+
+
+@pytest.fixture(scope="session")
+def dfah_report(request: pytest.FixtureRequest) -> ReportColumns:
+    """The report of `--dfah-report`; the test is skipped without it."""
+    if REPORT not in request.config.stash:
+        pytest.skip("needs --dfah-report PATH")
+    return request.config.stash[REPORT]
+
+
+@pytest.fixture(scope="session")
+def dfah_gate(request: pytest.FixtureRequest, dfah_report: ReportColumns) -> Callable[..., GateResult]:
+    """Applies a policy to the report; without one, that of `--dfah-policy`, else an empty one."""
+
+    def gate(policy: GatePolicy | None = None) -> GateResult:
+        return _gate(request.config, policy)
+
+    return gate
+
+
+__all__: Sequence[str] = ("dfah_gate", "dfah_report")

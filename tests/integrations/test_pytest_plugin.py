@@ -1,0 +1,93 @@
+"""The plugin in a real pytest."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.cli.command import dfah, environment
+
+PLUGIN = "dfah_cli.integrations.pytest_plugin"
+TEST_FILE = """
+import pytest
+from dfah import GatePolicy
+
+@pytest.mark.dfah
+def test_gate(dfah_report, dfah_gate):
+    assert dfah_report.status == "complete"
+    assert dfah_gate().passed
+    assert not dfah_gate(GatePolicy(required_replays=9)).passed
+
+def test_other():
+    pass
+"""
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("runs")
+    assert dfah("run", "--agent", "dfah.demo:toy_agent", "--out", "stable", cwd=place).returncode == 0
+    unstable = ("--agent", "dfah.demo:unstable_toy_agent", "--replays", "8", "--out", "unstable")
+    assert dfah("run", *unstable, cwd=place).returncode == 0
+    (place / "strict.yaml").write_text("max_flags_per_100_cases: 0\nmin_dar: 1.0\nmin_tar_seq: 1.0\n")
+    (place / "broken.yaml").write_text("min_darr: 1\n")
+    return place
+
+
+def run(place: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    (place / "test_mine.py").write_text(TEST_FILE)
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", PLUGIN, "-p", "no:cacheprovider", "-q", *map(str, arguments)],
+        cwd=place, env=environment(), capture_output=True, text=True,
+    )  # fmt: skip
+
+
+def test_without_options_the_fixtures_skip_and_nothing_is_loaded(tmp_path: Path) -> None:
+    done = run(tmp_path)
+    assert (done.returncode, "1 passed, 1 skipped" in done.stdout) == (0, True)
+
+
+def test_a_passing_run_gives_fixtures_that_work(runs: Path, tmp_path: Path) -> None:
+    done = run(tmp_path, "--dfah-report", runs / "stable", "--dfah-policy", runs / "strict.yaml")
+    assert (done.returncode, "2 passed" in done.stdout) == (0, True)
+
+
+def test_a_failing_gate_ends_the_session_before_collection(runs: Path, tmp_path: Path) -> None:
+    done = run(tmp_path, "--dfah-report", runs / "unstable", "--dfah-policy", runs / "strict.yaml")
+    assert done.returncode == 1
+    assert "the gate does not pass" in done.stdout + done.stderr
+    assert "passed" not in done.stdout
+
+
+@pytest.mark.parametrize("policy", ["broken.yaml", "missing.yaml"])
+def test_a_broken_policy_is_a_usage_error(runs: Path, tmp_path: Path, policy: str) -> None:
+    done = run(tmp_path, "--dfah-report", runs / "stable", "--dfah-policy", runs / policy)
+    assert (done.returncode, policy in done.stderr) == (4, True)
+
+
+def test_a_policy_without_a_report_is_a_usage_error(runs: Path, tmp_path: Path) -> None:
+    done = run(tmp_path, "--dfah-policy", runs / "strict.yaml")
+    assert (done.returncode, "--dfah-report" in done.stderr) == (4, True)
+
+
+def test_a_detached_report_fails_the_gate(runs: Path, tmp_path: Path) -> None:
+    report = next((runs / "stable" / "reports").iterdir())
+    done = run(tmp_path, "--dfah-report", report, "--dfah-policy", runs / "strict.yaml")
+    assert (done.returncode, "artifact_verification" in done.stdout + done.stderr) == (1, True)
+
+
+def test_each_case_is_one_item_not_each_replay(runs: Path, tmp_path: Path) -> None:
+    done = run(tmp_path, "--dfah-report", runs / "unstable", "--dfah-cases", "--junit-xml=out.xml")
+    assert done.returncode == 1
+    found = [
+        (case.get("classname"), case.get("name")) for case in ElementTree.parse(tmp_path / "out.xml").iter("testcase")
+    ]
+    assert [pair for pair in found if pair[0] != "test_mine"] == [
+        ("dfah.default", "CASE-001"),
+        ("dfah.default", "CASE-002"),
+    ]
+    assert "Traceback" not in done.stdout
