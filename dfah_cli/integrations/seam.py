@@ -9,7 +9,7 @@ provider said before, which is what is being measured. Every later request is he
 
 from __future__ import annotations
 
-import asyncio
+import contextlib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
@@ -169,10 +169,12 @@ class ObservedAgent:
             try:
                 text = await run(self._answer, case, context)
             except Exception:
+                await _reject_lost_calls(exchange, self._contract.internal_tools)
                 if not exchange.refused and not _tool_failed(context.tools):
                     raise
                 text = ""
-            await _reject_lost_calls(exchange, self._contract.internal_tools)
+            else:
+                await _reject_lost_calls(exchange, self._contract.internal_tools)
         return self._replied(text, exchange) if isinstance(text, Reply) else self._result(text, exchange)
 
     async def aclose(self) -> None:
@@ -248,7 +250,5 @@ async def _reject_lost_calls(exchange: Exchange, internal: frozenset[str]) -> No
     asked = Counter(name for answer in exchange.answers for name in answer.calls if name not in internal)
     asked.subtract(call.name for call in exchange.session.calls)
     for name in sorted(asked.elements()):
-        try:
+        with contextlib.suppress(ToolExecutionError):
             await exchange.session.call(name, arguments=_Lost())
-        except ToolExecutionError:
-            await asyncio.sleep(0)

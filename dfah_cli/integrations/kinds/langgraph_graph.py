@@ -91,6 +91,7 @@ def _model(setting: Setting) -> Any:
             model=declared.model,
             api_key=key,
             base_url=declared.base_url,
+            stream_usage=declared.stream,
             use_responses_api=declared.api == "responses",
             model_kwargs=others,
             **direct,
