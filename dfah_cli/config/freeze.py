@@ -9,11 +9,11 @@ from dfah_cli.loading import resources, strict_yaml
 from dfah_cli.loading.policies import policy_from
 from dfah_cli.loading.validate import check_document
 from dfah_cli.records.policy import GatePolicy
-from dfah_cli.workflow.request import REPORT_FORMATS, Engine, ReportFile, RunRequest
+from dfah_cli.workflow.request import DECLARED, REPORT_FORMATS, Engine, ReportFile, RunRequest
 
 # Keys that stand in a request under their own name and with their own value.
 SAME = (
-    *("agent", "replays", "seed", "sample_rate", "episode_timeout_s", "limit", "mode", "concurrency", "out", "store"),
+    *("replays", "seed", "sample_rate", "episode_timeout_s", "limit", "mode", "concurrency", "out", "store"),
     *("budget_usd", "max_episode_cost_usd", "capture_tool_arguments", "recover_stale_lease", "lease_token"),
 )
 
@@ -28,14 +28,24 @@ def freeze(config: dict[str, Any]) -> RunRequest:
     resources.find("suites", suite, "suite")
     return RunRequest(
         **{key: config[key] for key in SAME if key in config},
+        **_adapter(config, suite),
         suite=suite,
-        adapter=config.get("adapter") or default_adapter(suite),
         expected={key: item for key, item in config.get("manifest", {}).items() if item not in (None, {})},
         case=_ids(config.get("case")),
         policy=gate_policy(config.get("gate") or {}),
         engine=Engine(**config.get("engine", {})),
         report=_reports(config.get("report") or {}),
     )
+
+
+def _adapter(config: dict[str, Any], suite: str) -> dict[str, Any]:
+    """Reference and parameters of the adapter; a declaration is the parameters of the one that makes agents of them."""
+    adapter, parameters = config.get("adapter"), config.get("agent") or {}
+    if not isinstance(adapter, dict):
+        return {"adapter": adapter or default_adapter(suite), "agent": parameters}
+    if parameters:
+        raise ConfigurationError("agent: a declared adapter has its parameters in `adapter`; leave `agent` out")
+    return {"adapter": DECLARED, "agent": adapter}
 
 
 def gate_policy(gate: dict[str, Any]) -> GatePolicy | None:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 from attrs import frozen
 
 from dfah_cli.adapter.contract import Agent, agent_problem
-from dfah_cli.adapter.reference import load_agent, one_line
+from dfah_cli.adapter.reference import load_agent, load_object, one_line
 from dfah_cli.errors import ConfigurationError, DFAHError, ManifestMismatchError
 from dfah_cli.planning.plan import PlannedRun, default_directory_name, make_plan
 from dfah_cli.records.fields import kind_of
@@ -20,7 +20,7 @@ from dfah_cli.records.manifest import Manifest
 from dfah_cli.records.run_plan import RunPlan
 from dfah_cli.records.suite import Suite
 from dfah_cli.records.wire import same_value
-from dfah_cli.workflow.request import RunRequest
+from dfah_cli.workflow.request import DECLARED, RunRequest
 
 R = TypeVar("R")
 
@@ -51,6 +51,23 @@ def load(request: RunRequest) -> tuple[Agent, Suite]:
     Raises: ConfigurationError for a reference that cannot be imported, parameters the agent does not take, or an agent
     that is bound to another suite; ManifestMismatchError for an expectation its manifest does not meet.
     """
+    agent, suite = _declared(request) if request.adapter == DECLARED else _referred(request)
+    manifest = asked(lambda: agent.manifest, f"{request.adapter}: manifest")
+    _check_expected(manifest, request.expected, request.adapter)
+    return agent, suite
+
+
+def _declared(request: RunRequest) -> tuple[Agent, Suite]:
+    """The agent that a declaration makes; by reference, because the integrations lie above."""
+    if request.suite is None:
+        raise ConfigurationError("a declared adapter is bound to no suite; name one (suite=NAME)")
+    suite = Suite.load(request.suite)
+    make = load_object(DECLARED, "adapter")
+    return asked(lambda: make(request.agent, suite), "adapter"), suite
+
+
+def _referred(request: RunRequest) -> tuple[Agent, Suite]:
+    """The agent that a reference names, with its parameters, on the suite asked for or on its own."""
     agent = load_agent(request.adapter)
     if request.agent:
         agent = _with_parameters(agent, request.agent, request.adapter)
@@ -58,13 +75,11 @@ def load(request: RunRequest) -> tuple[Agent, Suite]:
     if request.suite is None:
         if not isinstance(bound, Suite):
             raise ConfigurationError(f"{request.adapter} is bound to no suite; name one (--suite NAME or suite=NAME)")
-        suite = bound
-    else:
-        suite = Suite.load(request.suite)
-        rebind: Any = getattr(agent, "for_suite", None)
-        if isinstance(bound, Suite) and bound.suite_id != suite.suite_id and rebind is not None:
-            agent = asked(lambda: rebind(suite), f"{request.adapter}: for_suite")
-    _check_expected(agent.manifest, request.expected, request.adapter)
+        return agent, bound
+    suite = Suite.load(request.suite)
+    rebind: Any = getattr(agent, "for_suite", None)
+    if isinstance(bound, Suite) and bound.suite_id != suite.suite_id and rebind is not None:
+        agent = asked(lambda: rebind(suite), f"{request.adapter}: for_suite")
     return agent, suite
 
 

@@ -13,6 +13,8 @@ from dfah_cli.records.enums import ReplayMode
 from dfah_cli.records.policy import GatePolicy
 
 REPORT_FORMATS = ("html", "md", "junit", "json")
+# The adapter of a request whose `agent` is a declaration such as {kind: openai, …}.
+DECLARED = "dfah_cli.integrations.declared:agent_from_mapping"
 ENGINES = ("local", "ray")
 
 USD = fields.optional(fields.real(0.0, above=True))

@@ -11,7 +11,8 @@ from dfah_cli.config.freeze import freeze
 from dfah_cli.config.overrides import check_overrides, for_hydra
 from dfah_cli.errors import ConfigurationError
 from dfah_cli.records.policy import GatePolicy
-from dfah_cli.workflow.request import ReportFile, RunRequest
+from dfah_cli.workflow.freezing import plan_only
+from dfah_cli.workflow.request import DECLARED, ReportFile, RunRequest
 
 
 def frozen(*texts: str, config_name: str = "dfah_run") -> RunRequest:
@@ -168,3 +169,17 @@ def test_contradicting_keys_are_refused(project: Path) -> None:
 def test_a_suite_without_an_adapter_says_how_to_name_one(project: Path) -> None:
     (project / "configs" / "adapters.yaml").write_text("{}\n")
     assert "write adapter=pkg.module:name" in refusal("suite=acme-kyc")
+
+
+def test_an_adapter_may_be_declared_instead_of_named(project: Path) -> None:
+    request = frozen("suite=acme-kyc", "adapter={kind: process, model: m}", "adapter.command=[cat]")
+    assert (request.adapter, request.agent) == (DECLARED, {"kind": "process", "model": "m", "command": ["cat"]})
+    assert "leave `agent` out" in refusal("suite=acme-kyc", "adapter={kind: process}", "agent.x=1")
+    assert "missing key 'kind'" in refusal("suite=acme-kyc", "adapter={model: m}")
+
+
+def test_a_declared_adapter_is_planned(project: Path) -> None:
+    texts = ("suite=acme-kyc", "adapter={kind: process, model: m}", "adapter.command=[cat]")
+    plan = plan_only(frozen(*texts))
+    assert plan.manifest.model == "m"
+    assert plan.plan.sha256 != plan_only(frozen(*texts[:2], "adapter.command=[tac]")).plan.sha256
