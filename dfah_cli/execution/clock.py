@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -17,6 +18,11 @@ class Clock(Protocol):
     def monotonic_us(self) -> int:
         """Microseconds since some fixed point; never goes back."""
         ...
+
+
+def seconds(clock: Clock) -> Callable[[], float]:
+    """The monotonic clock in seconds."""
+    return lambda: clock.monotonic_us() / 1_000_000
 
 
 class SystemClock:

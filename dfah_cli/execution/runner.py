@@ -18,7 +18,7 @@ from dfah_cli.adapter.contract import Agent, RunContext
 from dfah_cli.adapter.registry import ToolRegistry
 from dfah_cli.execution.budget import Budget
 from dfah_cli.execution.call import Caller
-from dfah_cli.execution.clock import Clock
+from dfah_cli.execution.clock import Clock, seconds
 from dfah_cli.execution.events import EpisodeFinished, EpisodeStarted, Observer, RunStarted, Stopping
 from dfah_cli.execution.outcome import Attempt, Judge, Outcome, Raised
 from dfah_cli.execution.recovery import ACTIONS, Action, Survey
@@ -105,7 +105,7 @@ class Runner:
     ) -> None:
         self._planned, self._writer, self._clock, self._observe = planned, writer, clock, observer
         self._schedule, self._plan, self._registry = planned.schedule, planned.plan, registry
-        self._settings, self._survey = settings, survey
+        self._settings, self._survey, self._seconds = settings, survey, seconds(clock)
         self._keys = SlotKeys(manifest.hash)
         specs = {spec.name: spec for spec in tools}
         self._judge = Judge(manifest, specs, capture_arguments=settings.capture_arguments)
@@ -250,7 +250,9 @@ class Runner:
     async def _attempt(self, slot: Slot, key: str, idempotency_key: str, started_at: datetime) -> Attempt:
         session = None
         if self._registry is not None:
-            session = self._registry.session(id_prefix=key[:32], capture_arguments=self._settings.capture_arguments)
+            session = self._registry.session(
+                id_prefix=key[:32], capture_arguments=self._settings.capture_arguments, clock=self._seconds
+            )
         context = RunContext(
             manifest_hash=self._plan.manifest_hash,
             case_id=slot.case_id,
