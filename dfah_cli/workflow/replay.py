@@ -76,7 +76,7 @@ class Replay:
             seed=seed,
             sample_rate=sample_rate,
             episode_timeout_s=episode_timeout_s,
-            only=tuple(only),
+            only=only,  # converted and checked by the record
             limit=limit,
         )
         self.mode = _mode(mode)
@@ -91,10 +91,12 @@ class Replay:
         if tools is not None and not isinstance(tools, ToolRegistry):
             raise ConfigurationError(f"tools: found {type(tools).__name__}; expected a ToolRegistry")
         self.tools = tools
-        self.out = None if out is None else Path(out)
-        self.store = DEFAULT_STORE if store is None else Path(store)
+        self.out = None if out is None else _place("out", out)
+        self.store = DEFAULT_STORE if store is None else _place("store", store)
         self.recover_stale_lease = _flag("recover_stale_lease", recover_stale_lease)
         self.lease_token = lease_token
+        if provenance is not None and not isinstance(provenance, dict):
+            raise ConfigurationError(f"provenance: found {type(provenance).__name__}; expected an object")
         self.provenance = dict(provenance or {})
         self.observer = observer
         self.clock = clock or SystemClock()
@@ -207,6 +209,12 @@ def _whole(name: str, value: int) -> int:
     if type(value) is not int or not 1 <= value <= MAX_CONCURRENCY:
         raise ConfigurationError(f"{name}: expected a whole number from 1 to {MAX_CONCURRENCY}")
     return value
+
+
+def _place(name: str, value: str | Path) -> Path:
+    if not isinstance(value, str | Path):
+        raise ConfigurationError(f"{name}: found {type(value).__name__}; expected a path")
+    return Path(value)
 
 
 def _flag(name: str, value: bool) -> bool:
