@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hydra.core.override_parser.types import Quote, QuotedString
+
 from dfah_cli.cli.hydra_sweep import FrozenJob, JobOutcome, facts_of
 from dfah_cli.config.compose import plain_config, run_hydra
 from dfah_cli.config.freeze import freeze
@@ -36,7 +38,7 @@ def launch(jobs: Sequence[FrozenJob], overrides: list[Override], config_name: st
     if len(stores) > 1:
         raise ConfigurationError("a launcher needs one store for all jobs; do not vary store=…")
     folder = Path(stores.pop(), "sweeps", f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}")
-    place = f"hydra.sweep.dir='{_escaped(folder)}'"
+    place = f"hydra.sweep.dir={QuotedString(str(folder), Quote.single).with_quotes()}"
     texts = [for_hydra(override) for override in overrides]
     run_hydra(["--multirun", *texts, place, "hydra.sweep.subdir=${hydra:job.num}", *QUIET], config_name, launched_job)
     return [_outcome(job, folder / str(index) / RESULT) for index, job in enumerate(jobs)]
@@ -66,7 +68,3 @@ def _outcome(job: FrozenJob, path: Path) -> JobOutcome:
     except (OSError, ValueError):
         return JobOutcome(number=job.number, varied=varied, exit_code=int(ExitCode.BUG), error=f"left no {path}")
     return JobOutcome(number=job.number, varied=varied, **told)
-
-
-def _escaped(path: Path) -> str:
-    return str(path).replace("\\", "\\\\").replace("'", "\\'")
