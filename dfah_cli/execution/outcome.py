@@ -31,7 +31,7 @@ from dfah_cli.records.run_plan import Slot
 from dfah_cli.records.tool_spec import ToolSpec
 from dfah_cli.records.trajectory import UNAVAILABLE, ToolCall, Trajectory
 from dfah_cli.records.wire import WireRequest
-from dfah_cli.redaction import credential_shape
+from dfah_cli.redaction import credential_shape, strings_in
 
 
 @frozen
@@ -239,9 +239,12 @@ def _facts(call: ToolCall) -> tuple[object, ...]:
 
 def _redacted(trajectory: Trajectory, *, capture: bool) -> Trajectory:
     """A hand-built trajectory as it may be persisted."""
-    if capture or all(call.arguments_redacted for call in trajectory.tool_calls):
-        return trajectory
-    return Trajectory.of(tuple(_redacted_call(call) for call in trajectory.tool_calls))
+    calls = tuple(call if _may_stay(call, capture) else _redacted_call(call) for call in trajectory.tool_calls)
+    return Trajectory.of(calls)
+
+
+def _may_stay(call: ToolCall, capture: bool) -> bool:
+    return call.arguments_redacted or (capture and not any(map(credential_shape, strings_in(call.arguments))))
 
 
 def _redacted_call(call: ToolCall) -> ToolCall:
