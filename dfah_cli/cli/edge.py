@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 from dfah_cli.cli.screen import abandon, is_set, quietly
@@ -39,11 +41,12 @@ def guarded(name: str, act: Callable[[], int], *, traceback: bool = False) -> in
     """
     if traceback:
         os.environ["DFAH_TRACEBACK"] = "1"
-    signal.signal(signal.SIGTERM, _terminated)
     try:
-        code = act()
+        with _sigterm_raises():
+            code = act()
         # Python would print its own complaint, and exit with 120, if the last flush failed after this.
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except BrokenPipeError:
         abandon(sys.stdout)
         return int(ExitCode.OK)
@@ -61,6 +64,18 @@ def guarded(name: str, act: Callable[[], int], *, traceback: bool = False) -> in
     except (Exception, RecursionError) as problem:  # noqa: BLE001 - the edge: nothing may leave as a traceback
         return _bug(name, problem)
     return code
+
+
+@contextmanager
+def _sigterm_raises() -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGTERM, _terminated)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
 
 
 def _terminated(_number: int, _frame: FrameType | None) -> None:
@@ -96,7 +111,9 @@ def tell(name: str, text: str) -> None:
 
 
 def _print(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)  # noqa: T201
+    # print would turn to standard output where standard error was closed before we began.
+    if sys.stderr is not None:
+        print(line, file=sys.stderr, flush=True)  # noqa: T201
 
 
 def _operating_system(name: str, problem: OSError) -> int:

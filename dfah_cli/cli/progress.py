@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from dfah_cli.cli.screen import Screen, is_set, quietly
+from dfah_cli.cli.screen import Screen, is_set, is_terminal, quietly
 from dfah_cli.execution.events import (
     EpisodeFinished,
     EpisodeStarted,
@@ -107,7 +107,7 @@ def watching(screen: Screen, *, debug_log: str | None = None) -> Iterator[Observ
     from dfah_cli.cli.logs import episode_log
 
     tally = Tally(time.monotonic)
-    live = screen.err.isatty() and not is_set(screen.environment, "CI")
+    live = is_terminal(screen.err) and not is_set(screen.environment, "CI")
     with episode_log(screen, debug_log, quiet=live) as log:
         shower: Any = _Bar(screen, tally) if live else _Lines(screen, tally)
 

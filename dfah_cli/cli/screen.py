@@ -39,7 +39,7 @@ def form_for(stream: IO[str], environment: Mapping[str, str], *, as_json: bool =
         return Form.JSON
     if is_set(environment, "CI"):
         return Form.LINES
-    if is_set(environment, "FORCE_COLOR") or stream.isatty():
+    if is_set(environment, "FORCE_COLOR") or is_terminal(stream):
         return Form.TABLES
     return Form.LINES
 
@@ -55,8 +55,8 @@ class Screen:
         err: IO[str] | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        self.out = sys.stdout if out is None else out
-        self.err = sys.stderr if err is None else err
+        self.out = out or sys.stdout or nowhere()
+        self.err = err or sys.stderr or nowhere()
         self.environment = os.environ if environment is None else environment
         self.form = form_for(self.out, self.environment, as_json=as_json)
         self._gone = False
@@ -174,12 +174,27 @@ class Screen:
         abandon(self.out)
 
 
-def abandon(stream: IO[str]) -> None:
-    """The stream leads nowhere from now on, so that the interpreter's last flush cannot fail."""
+def nowhere() -> IO[str]:
+    """A stream that nobody reads, for a descriptor that was closed before we began."""
+    return open(os.devnull, "w", encoding="utf-8")
+
+
+def is_terminal(stream: IO[str]) -> bool:
+    """Whether a stream is a terminal; a closed one is not."""
     try:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())
-        os.close(nowhere)
+        return stream.isatty()
+    except ValueError:
+        return False
+
+
+def abandon(stream: IO[str] | None) -> None:
+    """The stream leads nowhere from now on, so that the interpreter's last flush cannot fail."""
+    if stream is None:
+        return
+    try:
+        number = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(number, stream.fileno())
+        os.close(number)
     except (OSError, ValueError):
         return
 

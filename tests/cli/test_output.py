@@ -241,6 +241,15 @@ def test_completion_scripts_are_printed(here: Path, shell: str) -> None:
     assert (done.returncode, "_DFAH_COMPLETE" in done.stdout) == (0, True)
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&-"])
+def test_a_stream_that_is_closed_from_the_start_breaks_nothing(stable_run: Path, here: Path, closed: str) -> None:
+    for arguments, code in ((["analyze", str(stable_run)], 0), (["analyze", "nowhere"], 2), (["--help"], 0)):
+        command = f"{shlex.join([*DFAH, *arguments])} {closed}"
+        done = subprocess.run(["bash", "-c", command], cwd=here, env=environment(), capture_output=True, text=True)
+        assert done.returncode == code, (arguments, done.stderr)
+        assert "Traceback" not in done.stderr
+
+
 def test_completion_offers_the_commands(here: Path) -> None:
     env = {"_DFAH_COMPLETE": "bash_complete", "COMP_WORDS": "dfah an", "COMP_CWORD": "1"}
     assert "analyze" in dfah(cwd=here, env=env).stdout

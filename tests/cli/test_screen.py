@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import errno
+import io
+
+import pytest
+
+from dfah_cli.cli.edge import EXIT_CODES, exit_code_of, guarded
+from dfah_cli.cli.screen import Form, Screen, form_for
+from dfah_cli.errors import ConfigurationError, DFAHError, ExitCode, GateViolationError, LeaseError, StorageError
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("terminal", "environment", "as_json", "form"),
+    [
+        (True, {}, False, Form.TABLES),
+        (False, {}, False, Form.LINES),
+        (True, {"CI": "true"}, False, Form.LINES),
+        (True, {"CI": "0"}, False, Form.TABLES),
+        (False, {"FORCE_COLOR": "1"}, False, Form.TABLES),
+        (False, {"FORCE_COLOR": "1", "CI": "1"}, False, Form.LINES),
+        (True, {}, True, Form.JSON),
+    ],
+)
+def test_the_form_follows_terminal_ci_and_json(
+    terminal: bool, environment: dict[str, str], as_json: bool, form: Form
+) -> None:
+    assert form_for(Terminal() if terminal else io.StringIO(), environment, as_json=as_json) is form
+
+
+class Broken(io.StringIO):
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+    def write(self, text: str) -> int:
+        raise OSError(self.number, "x")
+
+
+def test_a_reader_that_left_is_ignored_from_then_on() -> None:
+    screen = Screen(out=Broken(errno.EPIPE), err=io.StringIO(), environment={})
+    screen.line("a")
+    screen.line("b")
+
+
+def test_a_full_disk_is_said_once() -> None:
+    screen = Screen(out=Broken(errno.ENOSPC), err=io.StringIO(), environment={})
+    with pytest.raises(StorageError, match="standard output"):
+        screen.line("a")
+    screen.line("b")
+
+
+def test_a_table_shows_markup_as_text() -> None:
+    out = Terminal()
+    Screen(out=out, err=io.StringIO(), environment={"NO_COLOR": "1"}).table(("case",), [["[red]x[/red] [/x]"]])
+    assert "[red]x[/red] [/x]" in out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("problem", "code"),
+    [
+        (ConfigurationError("x"), 2),
+        (GateViolationError("x"), 1),
+        (LeaseError("x"), 5),
+        (StorageError("x"), 4),
+        (DFAHError("x"), 2),
+        (KeyboardInterrupt(), 130),
+        (OSError(errno.EIO, "x"), 4),
+        (ZeroDivisionError("x"), 70),
+        (RecursionError(), 70),
+        (MemoryError(), 70),
+        (ExceptionGroup("x", [ValueError()]), 70),
+    ],
+)
+def test_whatever_is_raised_becomes_a_line_and_a_code(
+    problem: BaseException, code: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DFAH_TRACEBACK", raising=False)
+
+    def act() -> int:
+        raise problem
+
+    assert guarded("dfah x", act) == code
+    told = capsys.readouterr().err
+    assert told.startswith("dfah x: ")
+    assert len(told.splitlines()) == 1
+
+
+def test_every_code_has_a_meaning() -> None:
+    assert [code for code, _ in EXIT_CODES] == sorted(int(code) for code in ExitCode)
+
+
+def test_an_error_of_several_lines_names_the_program_on_each(capsys: pytest.CaptureFixture[str]) -> None:
+    def act() -> int:
+        raise ConfigurationError("a.yaml:1:1: one\na.yaml:2:1: two \x1b[31m")
+
+    assert guarded("dfah x", act) == 2
+    assert capsys.readouterr().err == "dfah x: a.yaml:1:1: one\ndfah x: a.yaml:2:1: two \\x1b[31m\n"
+
+
+def test_the_code_of_a_gate_is_replaced_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DFAH_GATE_EXIT_CODE", "42")
+    assert exit_code_of(GateViolationError("x")) == 42
+    assert exit_code_of(ConfigurationError("x")) == 2
