@@ -10,6 +10,7 @@ from math import comb, exp, fsum, lgamma, log, log1p
 
 _TINY = 1e-300
 _SMALL = 1e-16
+EXACT_TRIALS = 1000
 
 
 def betainc(a: float, b: float, x: float) -> float:
@@ -52,7 +53,9 @@ def binomial_cdf(successes: int, trials: int, rate: float) -> float:
 
 
 def binomial_cdf_half(successes: int, trials: int) -> float:
-    """P(X ≤ successes) for X ~ Binomial(trials, 1/2), from exact integers."""
+    """P(X ≤ successes) for X ~ Binomial(trials, 1/2); from exact integers up to 1,000 trials."""
+    if trials > EXACT_TRIALS:
+        return binomial_cdf(successes, trials, 0.5)
     return float(Fraction(sum(comb(trials, k) for k in range(successes + 1)), 2**trials))
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
-from math import comb, gcd, prod, sqrt
+from math import comb, gcd, lcm, prod, sqrt
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from dfah_cli.metrics.beta import binomial_cdf_half
 from dfah_cli.metrics.family import pairwise
 
 Counts = Mapping[Any, int]
+Pattern = tuple[tuple[int, int], ...]
 
 # Above this many additions per tap the distribution is made by Fourier transform: absolute error 1e-12 instead of
 # relative, which matters to no decision.
@@ -34,9 +35,19 @@ def drift_index(base: Counts, candidate: Counts) -> Fraction:
 
     In [−½, 1]; 0 in expectation when nothing changed. base, candidate: replays per value, at least two each.
     """
-    left, right = sum(base.values()), sum(candidate.values())
-    between = Fraction(sum(count * candidate.get(value, 0) for value, count in base.items()), left * right)
-    return (pairwise(base.values()) + pairwise(candidate.values())) / 2 - between
+    return _drift(_pattern(base, candidate))
+
+
+def _pattern(base: Counts, candidate: Counts) -> Pattern:
+    """Replays per value in both runs, without the values: most cases of a run share a few patterns."""
+    return tuple(sorted((base.get(value, 0), candidate.get(value, 0)) for value in base.keys() | candidate.keys()))
+
+
+@lru_cache(maxsize=65_536)
+def _drift(pattern: Pattern) -> Fraction:
+    base, candidate = zip(*pattern, strict=True)
+    between = Fraction(sum(left * right for left, right in pattern), sum(base) * sum(candidate))
+    return (pairwise(base) + pairwise(candidate)) / 2 - between
 
 
 @frozen(kw_only=True)
@@ -56,33 +67,30 @@ def drift_exact_p(cases: Sequence[tuple[Counts, Counts]]) -> DriftTest:
     """
     if not cases:
         raise ConfigurationError("drift needs at least one case present in both runs; found none")
-    # Only the sizes matter, and most cases of a stable agent have the same: one table per kind of case.
-    tables = [_splits(_pooled(base, candidate)) for base, candidate in cases]
-    observed = [drift_index(base, candidate) for base, candidate in cases]
-    scale = _common_denominator([value for table in tables for value in table] + observed)
-    supports = [{int(value * scale): weight for value, weight in table.items()} for table in tables]
-    total = int(sum(observed) * scale)
-    return DriftTest(mean=sum(observed, Fraction(0)) / len(cases), p=_upper_tail(supports, total), cases=len(cases))
+    patterns = Counter(_pattern(base, candidate) for base, candidate in cases)
+    tables = [(_splits(*_pooled(pattern)), many) for pattern, many in patterns.items()]
+    observed = sum((_drift(pattern) * many for pattern, many in patterns.items()), Fraction(0))
+    scale = lcm(observed.denominator, *(value.denominator for table, _ in tables for value in table))
+    supports = [({int(value * scale): weight for value, weight in table.items()}, many) for table, many in tables]
+    p = _upper_tail(supports, int(observed * scale))
+    return DriftTest(mean=observed / len(cases), p=p, cases=len(cases))
 
 
-def _pooled(base: Counts, candidate: Counts) -> tuple[tuple[int, ...], int, int]:
-    values = {*base, *candidate}
-    sizes = tuple(sorted(base.get(value, 0) + candidate.get(value, 0) for value in values))
-    return sizes, sum(base.values()), sum(candidate.values())
+def _pooled(pattern: Pattern) -> tuple[tuple[int, ...], int]:
+    """Sizes of the values in both runs together, and how many replays the base run has."""
+    return tuple(sorted(left + right for left, right in pattern)), sum(left for left, _ in pattern)
 
 
 @lru_cache(maxsize=4096)
-def _splits(pooled: tuple[tuple[int, ...], int, int]) -> dict[Fraction, float]:
+def _splits(sizes: tuple[int, ...], left: int) -> dict[Fraction, float]:
     """Distribution of the index over all ways to deal the pooled replays to the two runs."""
-    sizes, left, right = pooled
     found: dict[Fraction, float] = {}
     for taken in product(*(range(size + 1) for size in sizes)):
         if sum(taken) != left:
             continue
-        base = dict(enumerate(taken))
-        rest = {value: size - taken[value] for value, size in enumerate(sizes)}
-        weight = prod(comb(size, count) for size, count in zip(sizes, taken, strict=True)) / comb(left + right, left)
-        index = drift_index(base, rest)
+        split = tuple(sorted((count, size - count) for count, size in zip(taken, sizes, strict=True)))
+        weight = prod(comb(size, count) for size, count in zip(sizes, taken, strict=True)) / comb(sum(sizes), left)
+        index = _drift(split)
         found[index] = found.get(index, 0.0) + weight
     return found
 
@@ -92,7 +100,8 @@ def signflip_exact_p(differences: Sequence[int]) -> float:
 
     differences: integers (R·d_i for equal numbers of replays), one per case. 1.0 when all are zero.
     """
-    supports = [{abs(value): 0.5, -abs(value): 0.5} for value in differences if value]
+    sizes = Counter(abs(value) for value in differences if value)
+    supports = [({size: 0.5, -size: 0.5}, many) for size, many in sizes.items()]
     observed = abs(sum(differences))
     if observed == 0:
         return 1.0
@@ -129,24 +138,16 @@ def tango_z(only_candidate: int, only_base: int, cases: int, margin: float) -> f
     return (b - c - n * delta) / sqrt(variance)
 
 
-def _common_denominator(values: Sequence[Fraction]) -> int:
-    scale = 1
-    for value in {value.denominator for value in values}:
-        scale = scale * value // gcd(scale, value)
-    return scale
-
-
-def _upper_tail(supports: Sequence[Mapping[int, float]], threshold: int) -> float:
-    """P(sum ≥ threshold) for independent integer variables given as value → probability."""
-    step = 0
-    base = 0
-    for support in supports:
-        lowest = min(support)
-        base += lowest
-        step = gcd(step, *(value - lowest for value in support))
+def _upper_tail(supports: Sequence[tuple[Mapping[int, float], int]], threshold: int) -> float:
+    """P(sum ≥ threshold) for independent integer variables: (value → probability, how many of them)."""
+    step = gcd(0, *(value - min(support) for support, _ in supports for value in support))
+    base = sum(min(support) * many for support, many in supports)
     if step == 0:
         return 1.0 if base >= threshold else 0.0
-    shapes = Counter(tuple(_dense(support, step).tolist()) for support in supports if len(support) > 1)
+    shapes: Counter[tuple[float, ...]] = Counter()
+    for support, many in supports:
+        if len(support) > 1:
+            shapes[tuple(_dense(support, step).tolist())] += many
     first = max(0, -(-(threshold - base) // step))
     return min(1.0, max(0.0, float(_density(shapes)[first:].sum())))
 

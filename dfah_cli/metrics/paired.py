@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from attrs import frozen
@@ -16,6 +19,7 @@ from dfah_cli.metrics.table import EpisodeTable, GroupKey
 from dfah_cli.records.enums import PathMode
 
 Joint = Counter[tuple[str, Hashable, Hashable]]
+Shape = tuple[tuple[int, ...], ...]
 
 
 @frozen
@@ -103,8 +107,8 @@ def strong_paths(joint: Joint) -> Counter[Hashable] | None:
     return None if None in counts else counts
 
 
-def _margin(joint: Joint, position: int) -> Counter:  # type: ignore[type-arg]
-    counts: Counter = Counter()  # type: ignore[type-arg]
+def _margin(joint: Mapping[Any, int], position: int) -> Counter[Any]:
+    counts: Counter[Any] = Counter()
     for value, count in joint.items():
         counts[value[position]] += count
     return counts
@@ -115,19 +119,47 @@ def metrics_at(joint: Joint, replays: int) -> Mapping[str, Fraction]:
 
     Entries that need a strong path are left out where one was not captured. Flags are chances, 0 or 1 at full size.
     """
-    dar = modal_at_k(decisions(joint).values(), replays)
-    seq = modal_at_k(sequences(joint).values(), replays)
+    return _metrics_at(_anonymous(joint), replays)
+
+
+def _anonymous(joint: Joint) -> Shape:
+    """The joint counts with values replaced by numbers: most cases of a run have one of a few shapes."""
+    seen: tuple[dict[Hashable, int], ...] = ({}, {}, {})
+    ordered = sorted(joint.items(), key=_by_count)
+    return tuple(
+        (
+            *(
+                -1 if value is None else numbers.setdefault(value, len(numbers))
+                for numbers, value in zip(seen, values, strict=True)
+            ),
+            count,
+        )
+        for values, count in ordered
+    )
+
+
+def _by_count(item: tuple[tuple[str, Hashable, Hashable], int]) -> int:
+    return -item[1]
+
+
+@lru_cache(maxsize=65_536)
+def _metrics_at(shape: Shape, replays: int) -> Mapping[str, Fraction]:
+    counts: Counter[tuple[int, ...]] = Counter()
+    for *values, count in shape:
+        counts[tuple(values)] += count
+    dar = modal_at_k(_margin(counts, 0).values(), replays)
+    seq = modal_at_k(_margin(counts, 1).values(), replays)
     found = {"dar": dar, "tar.seq": seq, "gap": dar - seq}
-    strong = strong_paths(joint)
-    if strong is not None:
+    strong = _margin(counts, 2)
+    if -1 not in strong:
         found["tar.strong"] = modal_at_k(strong.values(), replays)
-        found["flags"] = _flags(joint, 2, replays)
-    found["sequence_flags"] = _flags(joint, 1, replays)
-    return found
+        found["flags"] = _flags(counts, 2, replays)
+    found["sequence_flags"] = _flags(counts, 1, replays)
+    return MappingProxyType(found)
 
 
-def _flags(joint: Joint, position: int, replays: int) -> Fraction:
+def _flags(counts: Counter[tuple[int, ...]], position: int, replays: int) -> Fraction:
     pairs: Counter[tuple[Hashable, Hashable]] = Counter()
-    for value, count in joint.items():
+    for value, count in counts.items():
         pairs[value[0], value[position]] += count
     return flag_at_k(pairs, replays)

@@ -16,7 +16,6 @@ from math import lcm
 from attrs import frozen
 
 from dfah_cli.errors import ConfigurationError
-from dfah_cli.metrics.agreement import modal_agreement
 from dfah_cli.metrics.comparison import (
     DriftTest,
     drift_exact_p,
@@ -253,5 +252,6 @@ def _flip(case: PairedCase) -> Flip | None:
 
 
 def _modes(joint: Joint) -> tuple[str, ...]:
-    found = modal_agreement(list(decisions(joint).elements()))
-    return () if found is None else tuple(str(mode) for mode in found.modes)
+    counts = decisions(joint)
+    top = max(counts.values())
+    return tuple(sorted(label for label, count in counts.items() if count == top))
