@@ -157,10 +157,11 @@ def _stamp(at: str) -> str:
 def _who(lease: Lease | bytes | None, now: str) -> str:
     if not isinstance(lease, Lease):
         return "its lease cannot be read"
-    return f"pid {lease.pid} on host {lease.hostname}, since {lease.at} ({_age(lease.at, now)})"
+    return f"pid {lease.pid} on host {lease.hostname}, since {lease.at} ({age(lease.at, now)})"
 
 
-def _age(at: str, now: str) -> str:
+def age(at: str, now: str) -> str:
+    """How long ago, in words."""
     try:
         seconds = int((_time(now) - _time(at)).total_seconds())
     except (ValueError, TypeError):

@@ -58,12 +58,18 @@ class Verification:
         return ExitCode.OK if self.report.status is ReportStatus.COMPLETE else ExitCode.UNDECIDED
 
 
-def verify_run(path: str | Path) -> Verification:
+def verify_run(
+    path: str | Path, *, key: str | Path | None = None, attestation: str | Path | None = None
+) -> Verification:
     """Every claim decided; never raises for evidence that fails.
 
-    Raises: ConfigurationError when there is no run directory at all; StorageError when the disk fails.
+    key: a public key that must have signed. attestation: the envelope, when it is not in the run directory.
+    Raises: ConfigurationError when there is no run directory at all, or a key cannot be read; StorageError when the disk fails.
     """
+    from dfah_cli.workflow.signing import check_signature, public_key
+
     place = Path(path)
+    public = None if key is None else public_key(Path(key))
     findings = Findings()
     try:
         reader = _reader(place)
@@ -77,6 +83,8 @@ def verify_run(path: str | Path) -> Verification:
     for part, times in reader.compared.items():
         if part not in (layout.REPORTS, layout.GATES):
             findings.checked(claim_on(part), times)
+    if checked.run is not None:
+        check_signature(place, checked, public, findings, file=None if attestation is None else Path(attestation))
     return Verification(
         path=place,
         checks=findings.results(),

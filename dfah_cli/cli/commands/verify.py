@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dfah_cli.cli.options import COMMON
+from dfah_cli.cli.options import COMMON, option, stacked
 from dfah_cli.cli.screen import Screen
 
 if TYPE_CHECKING:
@@ -15,8 +15,12 @@ if TYPE_CHECKING:
 
 @click.command(name="verify")
 @click.argument("run", metavar="RUN")
-@COMMON
-def command(run: str, as_json: bool) -> int:
+@stacked(
+    option("--key", metavar="FILE", default=None, help="Public key (PEM) whose owner must have signed the run."),
+    option("--attestation", metavar="FILE", default=None, help="The signed envelope, when it is not inside RUN."),
+    COMMON,
+)
+def command(run: str, key: str | None, attestation: str | None, as_json: bool) -> int:
     """Decide every claim about a run directory again, offline and from its bytes alone.
 
     Never repairs and never writes; works on read-only media, on copies, and beside a live writer. Exits 3 when a claim
@@ -24,11 +28,12 @@ def command(run: str, as_json: bool) -> int:
 
     \b
     dfah verify .dfah/runs/first
+    dfah verify .dfah/runs/first --key release.pub
     dfah verify .dfah/runs/first --json | jq '.checks[] | select(.status=="fail")'
     """
     from dfah_cli.workflow.verification import verify_run
 
-    found = verify_run(run)
+    found = verify_run(run, key=key, attestation=attestation)
     screen = Screen(as_json=as_json)
     if screen.json:
         screen.document(_document(found))

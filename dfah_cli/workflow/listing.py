@@ -1,0 +1,151 @@
+"""The runs below a directory, told cheaply: from plans, checkpoints and statements, without verifying anything."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from dfah_cli.canonical import parse
+from dfah_cli.errors import ConfigurationError, DFAHError
+from dfah_cli.gate.record import GateRecord
+from dfah_cli.planning.plan import plan_from_bytes
+from dfah_cli.records.codec import record
+from dfah_cli.store import layout
+from dfah_cli.store.occupancy import Occupancy, holding
+
+MAX_DEPTH = 4
+HEAD_BYTES = 1 << 14
+TAIL_BYTES = 1 << 18
+_EPISODE = b'"t":"episode"'
+_COST = re.compile(rb'"cost_nusd":(\d+)')
+_COLUMN = re.compile(rb'^  "(status|dar|total_cost_nusd)": ("?[a-z0-9.]+"?),?$', re.M)
+
+
+@frozen(kw_only=True)
+class Listed:
+    """One run as it looks. Nothing here is verified; None where it is not known.
+
+    state: sealed, running, stale lease, unfinished, damaged. cost_nusd: of all recorded episodes.
+    """
+
+    path: Path
+    suite: str | None = None
+    state: str
+    status: str | None = None
+    episodes: int | None = None
+    planned: int | None = None
+    cost_nusd: int | None = None
+    dar: float | None = None
+    verdict: str | None = None
+    changed_at: datetime
+    why: str | None = None
+
+
+def list_runs(root: str | Path) -> Iterator[Listed]:
+    """Every run below a directory, sorted by path; the directory itself may be one.
+
+    Raises: ConfigurationError when there is no such directory.
+    """
+    place = Path(root)
+    if not place.is_dir():
+        raise ConfigurationError(f"{place}: no such directory; runs are made by: dfah run --agent REF")
+    for found in _run_directories(place, MAX_DEPTH):
+        yield look(found)
+
+
+def _run_directories(place: Path, depth: int) -> Iterator[Path]:
+    try:
+        with os.scandir(place) as entries:
+            inside = sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return
+    names = {entry.name for entry in inside}
+    if layout.PLAN in names or layout.GUARD in names:
+        yield place
+    elif depth:
+        for entry in inside:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _run_directories(place / entry.name, depth - 1)
+
+
+def look(place: Path) -> Listed:
+    """One run as it looks; a damaged one too."""
+    changed = _changed(place)
+    try:
+        return Listed(path=place, changed_at=changed, **_facts(place))
+    except (DFAHError, OSError) as problem:
+        return Listed(path=place, changed_at=changed, state="damaged", why=str(problem))
+
+
+def _facts(place: Path) -> dict[str, Any]:
+    plan = plan_from_bytes((place / layout.PLAN).read_bytes())
+    held = holding(str(place)).occupancy
+    sealed = (place / layout.SEAL).is_file()
+    facts: dict[str, Any] = {
+        "suite": f"{plan.suite_id} {plan.suite_version}",
+        "planned": plan.episodes_planned,
+        "state": _state(held, sealed),
+        "verdict": _verdict(place),
+    }
+    stated = _newest(place / layout.REPORTS)
+    columns = {} if stated is None else _columns(stated)
+    facts |= {"status": columns.get("status"), "dar": columns.get("dar")}
+    if sealed and columns:
+        return facts | {"episodes": plan.episodes_planned, "cost_nusd": columns.get("total_cost_nusd")}
+    episodes, cost = _count(place / layout.SEGMENTS)
+    return facts | {"episodes": episodes, "cost_nusd": cost}
+
+
+def _state(held: Occupancy, sealed: bool) -> str:
+    if held is Occupancy.WRITING:
+        return "running"
+    if held is Occupancy.UNKNOWN:
+        return "held elsewhere"
+    if held in (Occupancy.STALE, Occupancy.UNREADABLE):
+        return "stale lease"
+    return "sealed" if sealed else "unfinished"
+
+
+def _newest(part: Path) -> Path | None:
+    ordinals = [int(file.stem) for file in part.glob("*.json") if file.stem.isdigit()]
+    return part / layout.statement_name(max(ordinals)) if ordinals else None
+
+
+def _columns(report: Path) -> dict[str, Any]:
+    """Three columns of a report, which stand one a line, before and behind its long lists."""
+    with report.open("rb") as file:
+        text = file.read(HEAD_BYTES)
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(len(text), size - TAIL_BYTES))
+        text += file.read()
+    return {name.decode(): parse(value) for name, value in _COLUMN.findall(text)}
+
+
+def _verdict(place: Path) -> str | None:
+    newest = _newest(place / layout.GATES)
+    if newest is None:
+        return None
+    return str(record(GateRecord, parse(newest.read_bytes(), newest.name)).result.verdict)
+
+
+def _count(segments: Path) -> tuple[int, int]:
+    """Terminal records and their cost, counted in the bytes; a repeated record of a torn batch counts twice."""
+    episodes = cost = 0
+    for file in sorted(segments.glob("*.jsonl")):
+        with file.open("rb") as lines:
+            for line in lines:
+                if _EPISODE in line:
+                    episodes += 1
+                    cost += sum(map(int, _COST.findall(line)))
+    return episodes, cost
+
+
+def _changed(place: Path) -> datetime:
+    newest = max((file.stat().st_mtime for file in (place, *place.glob("segments/*"))), default=0.0)
+    return datetime.fromtimestamp(newest, UTC)
