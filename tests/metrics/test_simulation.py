@@ -18,6 +18,7 @@ from benchmarks.coverage import (
     sample,
     truth,
 )
+from dfah_cli.metrics.stopping import anytime_threshold, log_e_value
 
 RUNS = 300
 # Three standard errors of a share of 0.94 in RUNS runs.
@@ -65,3 +66,14 @@ def test_cases_are_drawn_as_the_profile_says() -> None:
     found = draw_cases(PROFILES["typical"], 20_000, np.random.RandomState(5))
     assert (found.decision == 0).mean() == pytest.approx(0.75, abs=0.02)
     assert found.path.max() <= 0.51
+
+
+@pytest.mark.parametrize(("rate", "least", "most"), [(0.05, 0.0, 0.05), (0.005, 0.9, 1.0)])
+def test_the_anytime_rule_may_be_looked_at_after_every_case(rate: float, least: float, most: float) -> None:
+    cap, agents = 300, 2000
+    passes = np.array(
+        [[log_e_value(min(x, n), n, 0.05) >= anytime_threshold() for x in range(30)] for n in range(1, cap)]
+    )
+    flagged = (np.random.RandomState(4).random_sample((agents, cap - 1)) < rate).cumsum(axis=1)
+    passed = passes[np.arange(cap - 1), np.minimum(flagged, 29)].any(axis=1).mean()
+    assert least <= passed <= most
