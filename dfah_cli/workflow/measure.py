@@ -68,6 +68,7 @@ def document(result: ExternalMeasurement, *, confidence: Confidence | None = Non
     how = confidence or Confidence()
     each = result.configurations
     return {
+        "format": "dfah-measurement-1",
         "evidence": EVIDENCE,
         "sources": [{"source": s.source, "format": s.format, "notes": list(s.notes)} for s in result.sources],
         "configurations": [configuration_row(item, how) for item in each],
