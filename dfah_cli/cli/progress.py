@@ -212,9 +212,8 @@ class _Bar:
             "━" * filled + ("╺" if filled < 28 else "") + "─" * (27 - filled),
             getattr(self._screen.err, "encoding", None),
         )
-        return Text.assemble(
-            "replaying ", (bar[:filled], "green"), (bar[filled:], "dim"), "  ", status_text(self._tally)
-        )
+        line = Text("replaying ", no_wrap=True, overflow="ellipsis")
+        return line.append(bar[:filled], "green").append(bar[filled:], "dim").append(f"  {status_text(self._tally)}")
 
     def close(self) -> None:
         """The bar is gone."""
