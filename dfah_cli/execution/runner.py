@@ -46,13 +46,15 @@ MAX_ERROR_TEXT = 2000
 class Settings:
     """Operational choices; none of them is part of the run's identity.
 
-    otherwise unlimited: budget. estimate_nusd: what an episode is expected to cost at most.
+    otherwise unlimited: budget. estimate_nusd: what an episode is expected to cost at most. parent: commitment of the
+    run that this one succeeds.
     """
 
     concurrency: int = 1
     budget_nusd: int | None = None
     estimate_nusd: int = 0
     capture_arguments: bool = False
+    parent: str | None = None
 
 
 @define(kw_only=True)
@@ -106,7 +108,7 @@ class Runner:
         self._planned, self._writer, self._clock, self._observe = planned, writer, clock, observer
         self._schedule, self._plan, self._registry = planned.schedule, planned.plan, registry
         self._settings, self._survey, self._seconds = settings, survey, seconds(clock)
-        self._keys = SlotKeys(manifest.hash)
+        self._keys = SlotKeys(manifest.hash, parent=settings.parent)
         specs = {spec.name: spec for spec in tools}
         self._judge = Judge(manifest, specs, capture_arguments=settings.capture_arguments)
         self._parameters_sha256 = parameters_digest(manifest.request_parameters)

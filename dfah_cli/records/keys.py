@@ -9,11 +9,14 @@ from hashlib import sha256
 class SlotKeys:
     """Episode and idempotency keys under one manifest; each 64 hex digits.
 
-    Equal to `run_plan.episode_key` and `run_plan.idempotency_key`, which define them.
+    Equal to `run_plan.episode_key` and `run_plan.idempotency_key`, which define them. Only a successor of another run
+    has idempotency keys of its own, so that no provider answers it from what the parent was answered.
     """
 
-    def __init__(self, manifest_hash: str) -> None:
+    def __init__(self, manifest_hash: str, *, parent: str | None = None) -> None:
+        """parent: commitment of the run that this one succeeds."""
         self._manifest_hash = manifest_hash
+        self._parent = "" if parent is None else f',"parent":"{parent}"'
         self._quoted: dict[str, str] = {}
 
     def episode(self, case_id: str, replay_index: int) -> str:
@@ -24,7 +27,8 @@ class SlotKeys:
 
     def idempotency(self, case_id: str, replay_index: int) -> str:
         """The key an adapter may hand to its provider."""
-        text = f'{{"case":{self._quote(case_id)},"manifest":"{self._manifest_hash}","replay":{replay_index}}}'
+        case = self._quote(case_id)
+        text = f'{{"case":{case},"manifest":"{self._manifest_hash}"{self._parent},"replay":{replay_index}}}'
         return sha256(text.encode()).hexdigest()
 
     def _quote(self, case_id: str) -> str:

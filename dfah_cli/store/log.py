@@ -14,14 +14,14 @@ from pathlib import Path
 
 from attrs import frozen
 
-from dfah_cli.errors import ArtifactError, ConfigurationError, DesignMismatchError
+from dfah_cli.errors import ArtifactError, ConfigurationError, DesignMismatchError, DFAHError
 from dfah_cli.store import layout
 from dfah_cli.store.appender import Appender, Writing
 from dfah_cli.store.files import RunFiles
 from dfah_cli.store.filesystem import FileSystem
 from dfah_cli.store.framing import Line
 from dfah_cli.store.host import Host
-from dfah_cli.store.lease import my_lease, take_lease, take_lock
+from dfah_cli.store.lease import Lease, my_lease, release, take_lease, take_lock
 from dfah_cli.store.plan import PlanFacts, plan_facts
 from dfah_cli.store.protocol import Clock, RunReader, RunWriter
 from dfah_cli.store.reader import LogReader
@@ -98,8 +98,10 @@ class LogStore:
         recovery = Recovery(recover=recover_stale_lease, token=lease_token)
         with storage_errors(f"opening {self.path}"), self._locked(clock) as (files, guard):
             self._check_plan(files, facts)
-            claim = self._claim(files, guard, facts, recovery, clock)
-            return self._continue(claim, clock, concurrency)
+            mine = self._lease(files, facts, recovery, clock)
+            with released_when_refused(files, mine):
+                claim = self._claim(files, guard, facts, mine)
+                return self._continue(claim, clock, concurrency)
 
     # opening, step by step
 
@@ -138,10 +140,13 @@ class LogStore:
                 f"{self.path} is bound to another run plan. Use a new directory, or the design it was made for."
             )
 
-    def _claim(self, files: RunFiles, guard: int, facts: PlanFacts, recovery: Recovery, clock: Clock) -> Claim:
+    def _lease(self, files: RunFiles, facts: PlanFacts, recovery: Recovery, clock: Clock) -> Lease:
         files.fs.sync_dir(files.root)  # the guard's name must outlive everything that is made under it
         mine = my_lease(self._host, facts.manifest_hash, clock())
         take_lease(files, mine, self._host, recover=recovery.recover, token=recovery.token)
+        return mine
+
+    def _claim(self, files: RunFiles, guard: int, facts: PlanFacts, mine: Lease) -> Claim:
         files.remove_temporaries()
         for name in layout.DIRECTORIES:
             files.made(name)
@@ -190,6 +195,17 @@ class LogStore:
             files.fs.sync(file)
         finally:
             files.fs.close(file)
+
+
+@contextmanager
+def released_when_refused(files: RunFiles, mine: Lease) -> Iterator[None]:
+    """A directory that is refused is left without a lease: nobody writes it, and nobody is gone."""
+    try:
+        yield
+    except DFAHError:
+        with suppress(OSError):
+            release(files, mine)
+        raise
 
 
 def peek_plan(path: str | Path) -> bytes | None:

@@ -35,7 +35,8 @@ class Event:
 def history(path: str | Path, *, case_id: str | None = None) -> Iterator[Event]:
     """The events of a run, of one case when it is named.
 
-    Raises: ConfigurationError for a case that is not in the plan; ArtifactError at the point from which the log cannot be believed, after the events before it.
+    Raises: ConfigurationError for a case that is not in the plan; ArtifactError at the point from which the log cannot
+    be believed, after the events before it.
     """
     reader = open_run(path)
     plan = plan_from_bytes(reader.plan_bytes)
@@ -97,7 +98,7 @@ def _named(what: str, *names: str) -> _Told:
 
 TOLD = {
     "segment": _named("log continued", "no", "w", "salvaged"),
-    "session": _Told(lambda _: "session", lambda body: {"writer": body["w"], **parse(body["provenance"])}),
+    "session": _Told(lambda _: "session", lambda body: _session(body)),
     "planned": _Told(lambda _: "planned", lambda body: {"from": body["from"], "to": body["to"] - 1}),
     "object": _named("object", "sha256", "size"),
     "note": _Told(lambda body: "stop" if body["kind"].startswith("stop:") else "note", lambda body: _note(body)),
@@ -105,6 +106,12 @@ TOLD = {
     "gate": _named("gate", "ordinal", "report", "verdict", "attempt", "policy_sha256"),
     "close": _named("closed", "episodes", "episode_root"),
 }
+
+
+def _session(body: Body) -> Facts:
+    provenance: Facts = parse(body["provenance"])
+    parent = provenance.pop("parent", {})
+    return {"writer": body["w"], **provenance, **{f"parent_{name}": value for name, value in parent.items()}}
 
 
 def _note(body: Body) -> Facts:

@@ -67,7 +67,8 @@ class Replay:
         """Checks everything that can be checked without an agent.
 
         out: the run directory; None makes one under `store`. budget_usd needs a positive
-        estimated_max_episode_cost_usd. only: pseudonyms of the cases to run; empty means all.
+        estimated_max_episode_cost_usd. only: pseudonyms of the cases to run; empty means all. provenance: facts
+        recorded beside the run and never hashed; its `parent` is the run that this one succeeds.
         Raises: ConfigurationError (ValidationError for a value of the wrong type) before anything is written.
         """
         self.suite = Suite.load(suite)
@@ -81,7 +82,11 @@ class Replay:
         )
         self.mode = _mode(mode)
         self.policy = _policy(gate, self.mode)
+        if provenance is not None and not isinstance(provenance, dict):
+            raise ConfigurationError(f"provenance: found {type(provenance).__name__}; expected an object")
+        self.provenance = dict(provenance or {})
         self.settings = Settings(
+            parent=self.provenance.get("parent", {}).get("commitment"),
             concurrency=_whole("concurrency", concurrency),
             capture_arguments=_flag("capture_tool_arguments", capture_tool_arguments),
             **_money(budget_usd, estimated_max_episode_cost_usd),
@@ -95,9 +100,6 @@ class Replay:
         self.store = DEFAULT_STORE if store is None else _place("store", store)
         self.recover_stale_lease = _flag("recover_stale_lease", recover_stale_lease)
         self.lease_token = lease_token
-        if provenance is not None and not isinstance(provenance, dict):
-            raise ConfigurationError(f"provenance: found {type(provenance).__name__}; expected an object")
-        self.provenance = dict(provenance or {})
         self.observer = observer
         self.clock = clock or SystemClock()
         self.last_gate_result: GateResult | None = None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from attrs import frozen
 
@@ -43,8 +45,10 @@ class RunResult:
         return STOP_CODES.get(self.stop_reason or "", self.outcome.code)
 
 
-def make_replay(request: RunRequest, suite: Suite, observer: Observer = silent) -> Replay:
-    """The replay a request describes."""
+def make_replay(
+    request: RunRequest, suite: Suite, observer: Observer = silent, *, parent: Mapping[str, str] | None = None
+) -> Replay:
+    """The replay a request describes. parent: plan digest and commitment of the run that it succeeds."""
     check_engine(request)
     return Replay(
         suite=suite,
@@ -64,17 +68,27 @@ def make_replay(request: RunRequest, suite: Suite, observer: Observer = silent) 
         capture_tool_arguments=request.capture_tool_arguments,
         recover_stale_lease=request.recover_stale_lease,
         lease_token=request.lease_token,
+        provenance={**references(request), **({} if parent is None else {"parent": dict(parent)})},
         observer=observer,
     )
 
 
-def execute(request: RunRequest, observer: Observer = silent) -> RunResult:
+def references(request: RunRequest) -> dict[str, Any]:
+    """What the request named, for a successor of the run; a place on this machine and parameter values are left out."""
+    suite = request.suite
+    named: dict[str, Any] = {"adapter": request.adapter}
+    if suite is not None and not Path(suite).is_absolute():
+        named["suite"] = suite
+    return named | ({"agent_parameters": sorted(request.agent)} if request.agent else {})
+
+
+def execute(request: RunRequest, observer: Observer = silent, *, parent: Mapping[str, str] | None = None) -> RunResult:
     """The run of a request: planned, replayed or reused, verified, stated and gated; its report files are written.
 
     Raises: DFAHError; nothing was dispatched when it is a ConfigurationError or a LeaseError.
     """
     agent, suite = load(request)
-    replay = make_replay(request, suite, observer)
+    replay = make_replay(request, suite, observer, parent=parent)
     recorded = replay.record(agent)
     run_dir = replay.output_path(agent.manifest)
     result = RunResult(

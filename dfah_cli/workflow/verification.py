@@ -64,7 +64,8 @@ def verify_run(
     """Every claim decided; never raises for evidence that fails.
 
     key: a public key that must have signed. attestation: the envelope, when it is not in the run directory.
-    Raises: ConfigurationError when there is no run directory at all, or a key cannot be read; StorageError when the disk fails.
+    Raises: ConfigurationError when there is no run directory at all, or a key cannot be read; StorageError when the
+    disk fails.
     """
     from dfah_cli.workflow.signing import check_signature, public_key
 

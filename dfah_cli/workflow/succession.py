@@ -1,0 +1,99 @@
+"""A new experiment over the cases that a finished run could not judge, with its lineage recorded.
+
+Nothing of the parent is reused or merged: the successor has a plan, a directory and idempotency keys of its own.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from dfah_cli.canonical import parse
+from dfah_cli.errors import ConfigurationError
+from dfah_cli.evidence.verify import VerifiedRun
+from dfah_cli.workflow.analyze import open_run
+from dfah_cli.workflow.checking import BelievedRun, believe
+from dfah_cli.workflow.request import RunRequest
+
+MAX_SEED = 2**64 - 1
+
+
+@frozen(kw_only=True)
+class Succession:
+    """What a successor runs. parent: plan digest and commitment. cases: pseudonyms, sorted."""
+
+    request: RunRequest
+    parent: dict[str, str]
+    cases: tuple[str, ...]
+
+
+def succeed(
+    run_dir: str | Path, out: str | Path, *, agent: str | None, suite: str | None, **options: Any
+) -> Succession:
+    """The successor of a finished run over its ineligible cases.
+
+    agent, suite: references; None takes what the parent's sessions recorded. options: the other fields of the request.
+    Raises: ArtifactError when the parent cannot be believed; ConfigurationError when there is nothing to run again, or
+    when the parent can still be resumed.
+    """
+    parent = believe(open_run(run_dir), str(run_dir))
+    cases = _ineligible(parent, str(run_dir))
+    lineage = {"run_plan_sha256": parent.run.plan.sha256, "commitment": parent.run.commitment}
+    _check_place(Path(run_dir), Path(out), lineage)
+    named = _named(parent.run)
+    adapter = agent or named.get("adapter")
+    if adapter is None:
+        raise ConfigurationError(f"{run_dir} records no adapter reference; name it: --agent pkg.module:name")
+    if named.get("agent_parameters") and agent is None:
+        raise ConfigurationError(
+            f"{run_dir} was run with agent parameters ({', '.join(named['agent_parameters'])}), whose values are not "
+            "recorded; name an adapter that has them built in: --agent pkg.module:name"
+        )
+    plan = parent.run.plan
+    request = RunRequest(
+        adapter=adapter,
+        suite=suite or (named.get("suite") if agent is None else None),
+        case=cases,
+        replays=plan.replays,
+        seed=_next_seed(plan.seed),
+        episode_timeout_s=plan.episode_timeout_s,
+        out=str(out),
+        **options,
+    )
+    return Succession(request=request, parent=lineage, cases=cases)
+
+
+def _next_seed(seed: int) -> int:
+    # Another plan even when every case is run again.
+    return seed + 1 if seed < MAX_SEED else 0
+
+
+def _ineligible(parent: BelievedRun, where: str) -> tuple[str, ...]:
+    if not parent.run.complete:
+        left = parent.run.plan.episodes_planned - parent.run.episodes
+        raise ConfigurationError(
+            f"{where}: {left} episodes were never dispatched; repeat the original command first, which runs only those"
+        )
+    cases = tuple(sorted(group.case_id for group in parent.measurement.groups if not group.eligible))
+    if not cases:
+        raise ConfigurationError(f"{where}: every case is eligible; there is nothing to run again")
+    return cases
+
+
+def _named(run: VerifiedRun) -> dict[str, Any]:
+    """What the newest session recorded of its request."""
+    provenances = [parse(body["provenance"]) for body in run.sessions]
+    return next((found for found in reversed(provenances) if "adapter" in found), {})
+
+
+def _check_place(parent: Path, out: Path, lineage: dict[str, str]) -> None:
+    """Nothing, when `out` is new or holds this very successor."""
+    if out.resolve() == parent.resolve():
+        raise ConfigurationError("--out: a successor needs a directory of its own; nothing is merged into its parent")
+    if not (out / "plan.json").exists():
+        return
+    for _, body in open_run(out).records():
+        if body["t"] == "session" and parse(body["provenance"]).get("parent") != lineage:
+            raise ConfigurationError(f"{out} holds a run that is not this successor; give another --out")
