@@ -93,13 +93,17 @@ def _at(event: Event) -> int:
     return int(event.start_mark.index)
 
 
+class _SyntaxRefusal(ValidationError):
+    """The text is no YAML for one of the readers."""
+
+
 def _compose(source: Source) -> tuple[Any, Mark]:
-    # libyaml is many times faster and gives the same events, but accepts less and words its errors otherwise.
-    # What it refuses is judged by the reader in Python: no verdict depends on how PyYAML was built.
+    # libyaml is many times faster and gives the same values (a property test), but parses less and words its errors
+    # otherwise: what it does not parse is judged by the reader in Python.
     if FAST_READER is not None:
         try:
             return _Composer(source, FAST_READER).document()
-        except ValidationError:
+        except _SyntaxRefusal:
             pass
     return _Composer(source, yaml.SafeLoader).document()
 
@@ -226,20 +230,20 @@ class _Composer:
         except yaml.MarkedYAMLError as error:
             raise self._syntax(error) from None
         except yaml.YAMLError as error:
-            raise ValidationError(f"{escaped(self.source.name)}: not YAML: {escaped(str(error))}") from None
+            raise _SyntaxRefusal(f"{escaped(self.source.name)}: not YAML: {escaped(str(error))}") from None
         except (ValueError, OverflowError):
             # PyYAML turns \U00110000 into chr(0x110000).
             raise self._beyond_unicode() from None
 
-    def _beyond_unicode(self) -> ValidationError:
+    def _beyond_unicode(self) -> _SyntaxRefusal:
         match = BEYOND_UNICODE.search(self.source.text)
         place = self.source.place(match.start() if match else 0)
-        return ValidationError(f"{place}: an escape names no Unicode character; the last one is \\U0010FFFF")
+        return _SyntaxRefusal(f"{place}: an escape names no Unicode character; the last one is \\U0010FFFF")
 
-    def _syntax(self, error: yaml.MarkedYAMLError) -> ValidationError:
+    def _syntax(self, error: yaml.MarkedYAMLError) -> _SyntaxRefusal:
         said = f"{error.context or ''}: {error.problem or ''}"
         mark = error.problem_mark or error.context_mark
         unknown = f"not YAML: {escaped(said.strip(': '))}"
         hint = next((hint for words, hint in HINTS if words in said), unknown)
         place = self.source.place(mark.index) if mark is not None else escaped(self.source.name)
-        return ValidationError(f"{place}: {hint}")
+        return _SyntaxRefusal(f"{place}: {hint}")
