@@ -1,0 +1,78 @@
+"""The JSON Schema of the report document, made of the record classes themselves, so that it cannot differ from them."""
+
+from __future__ import annotations
+
+import types
+import typing
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+import attrs
+
+from dfah_cli.report.record import ReportColumns
+
+FORMAT = "dfah-report-1"
+PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+HEX64 = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+
+
+def report_schema() -> dict[str, Any]:
+    """Draft 2020-12 schema of what `--json` and `-o report.json` write."""
+    report = of(ReportColumns)
+    identity = {"report_id": {"type": "string", "pattern": "^[0-9a-f]{32}$"}, "report_sha256": HEX64}
+    derived = {"total_cost_usd": {"type": "number"}, "total_latency_ms": {"type": "number"}}
+    report["properties"] = identity | derived | report["properties"]
+    report["required"] = [*identity, *derived, *report["required"]]
+    number = {"type": ["number", "null"]}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:{FORMAT}",
+        "title": "Report of a run; numbers are null, never 0, when nothing is eligible",
+        "type": "object",
+        "properties": {
+            "format": {"const": FORMAT},
+            "report": report,
+            "artifacts_verified": {"type": "boolean"},
+            "flags_per_100_cases": number,
+            "sequence_flags_per_100_cases": number,
+            "gate": {"type": ["object", "null"], "required": ["passed", "verdict", "checks"]},
+        },
+        "required": ["format", "report", "artifacts_verified", "flags_per_100_cases", "gate"],
+    }
+
+
+def of(kind: Any) -> dict[str, Any]:
+    """The schema of a type as it stands in a file."""
+    if attrs.has(kind):
+        return _record(kind)
+    if kind is Any:
+        return {}
+    if kind in PLAIN:
+        return {"type": PLAIN[kind]}
+    if kind is datetime:
+        return {"type": "string", "format": "date-time"}
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return {"enum": [member.value for member in kind]}
+    return _generic(kind)
+
+
+def _record(kind: Any) -> dict[str, Any]:
+    hints = typing.get_type_hints(kind)
+    names = [field.name for field in attrs.fields(kind) if field.init]
+    return {
+        "type": "object",
+        "properties": {name: of(hints[name]) for name in names},
+        "required": names,
+        "additionalProperties": False,
+    }
+
+
+def _generic(kind: Any) -> dict[str, Any]:
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        return {"anyOf": [of(argument) for argument in arguments]}
+    if origin is tuple:
+        return {"type": "array", "items": of(arguments[0])}
+    assert origin is dict, kind
+    return {"type": "object", "additionalProperties": of(arguments[1])}
