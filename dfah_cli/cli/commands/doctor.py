@@ -21,14 +21,18 @@ PACKAGES = ("attrs", "cattrs", "click", "hydra-core", "omegaconf", "jsonschema",
 def command(run: str | None, as_json: bool) -> int:
     """Check this installation; with RUN, say what state that directory is in and what to do.
 
+    With RUN, exits 3 when it is damaged, 5 when somebody holds it or left a lease, 4 when it is not complete.
+
     \b
     dfah doctor
     dfah doctor .dfah/runs/first
     """
-    rows = list(_installation() if run is None else _run(run))
-    bad = any(status == "fail" for _, status, _ in rows)
-    code = (ExitCode.BAD_REQUEST if run is None else ExitCode.BAD_EVIDENCE) if bad else ExitCode.OK
     screen = Screen(as_json=as_json)
+    if run is not None:
+        return _run(run, screen)
+    rows = list(_installation())
+    bad = any(status == "fail" for _, status, _ in rows)
+    code = ExitCode.BAD_REQUEST if bad else ExitCode.OK
     if screen.json:
         checks = [dict(zip(("check", "status", "detail"), row, strict=True)) for row in rows]
         screen.document({"format": "dfah-doctor-1", "healthy": not bad, "checks": checks})
@@ -70,16 +74,21 @@ def _suites() -> Iterator[Row]:
             yield f"suite {found.name}", "fail", str(problem).split("\n")[0]
 
 
-def _run(run: str) -> Iterator[Row]:
-    from dfah_cli.workflow.analyze import examine_run
+def _run(run: str, screen: Screen) -> int:
+    from dfah_cli.render.text import quoted
+    from dfah_cli.workflow.diagnosis import diagnose
 
-    examination = examine_run(run)
-    for check in examination.checks:
-        yield str(check.claim), str(check.status), check.detail
-    verified = examination.run
-    if verified is None:
-        yield "state", "fail", "the evidence cannot be believed; restore the directory from a copy, or use a new --out"
-        return
-    left = verified.plan.episodes_planned - verified.episodes
-    told = f"{verified.episodes} of {verified.plan.episodes_planned} episodes recorded"
-    yield "state", "pass", f"{told}; rerun the original command to resume" if left else f"{told}; nothing is left to do"
+    found = diagnose(run)
+    if screen.json:
+        checks = [dict(zip(("check", "status", "detail"), row, strict=True)) for row in found.rows]
+        healthy = found.exit_code is ExitCode.OK
+        told = {"run": run, "state": found.state, "healthy": healthy, "checks": checks, "advice": list(found.advice)}
+        screen.document({"format": "dfah-doctor-1", **told, "exit_code": int(found.exit_code)})
+    else:
+        screen.table(("check", "status", "detail"), found.rows)
+        if screen.tables:
+            screen.line()
+        screen.fact(state=found.state, run=run, exit=int(found.exit_code))
+        screen.lines(f"next  {line}" if screen.tables else f"next={quoted(line)}" for line in found.advice)
+    screen.flush()
+    return int(found.exit_code)

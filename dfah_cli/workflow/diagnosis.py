@@ -1,0 +1,168 @@
+"""What state a run directory is in, and what to do about it. Reads only; takes no lock."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from dfah_cli.canonical import parse
+from dfah_cli.errors import DFAHError, ExitCode
+from dfah_cli.evidence.claims import CheckStatus
+from dfah_cli.metrics.table import STATUSES
+from dfah_cli.planning.plan import plan_from_bytes
+from dfah_cli.records.enums import EpisodeStatus
+from dfah_cli.records.run_plan import RunPlan
+from dfah_cli.store.occupancy import Holding, Occupancy, holding
+from dfah_cli.store.protocol import SlotState
+from dfah_cli.workflow.analyze import open_run
+from dfah_cli.workflow.verification import Verification, verify_run
+
+Row = tuple[str, str, str]
+MAX_NAMED_CASES = 20
+INTERRUPTED = STATUSES.index(EpisodeStatus.INTERRUPTED)
+LOCKED = frozenset({Occupancy.WRITING, Occupancy.UNKNOWN, Occupancy.STALE, Occupancy.UNREADABLE})
+
+
+@frozen(kw_only=True)
+class Diagnosis:
+    """state: one word or two. rows: check, status, detail. advice: what to do, most important first."""
+
+    state: str
+    rows: tuple[Row, ...]
+    advice: tuple[str, ...]
+    exit_code: ExitCode
+
+
+def diagnose(path: str | Path) -> Diagnosis:
+    """The state of a run directory.
+
+    Raises: ConfigurationError when there is none.
+    """
+    place = Path(path)
+    found = verify_run(place)
+    held = holding(str(place))
+    rows = [(check.claim.value, check.status.value, check.detail) for check in found.checks]
+    rows.append(("writer", "fail" if held.occupancy in LOCKED else "pass", _writer(held)))
+    if found.broken:
+        return _damaged(place, found, rows)
+    rows += _progress(place, found)
+    if held.occupancy in LOCKED:
+        return _locked(place, held, rows)
+    return _free(place, found, rows)
+
+
+def _writer(held: Holding) -> str:
+    now = datetime.now(UTC).isoformat()
+    return WRITERS[held.occupancy].format(who=held.told(now))
+
+
+WRITERS = {
+    Occupancy.FREE: "nobody writes here",
+    Occupancy.WRITING: "being written by {who}",
+    Occupancy.STALE: "left by {who}, which is gone",
+    Occupancy.UNKNOWN: "held by {who}: another machine or container, which cannot be seen from here",
+    Occupancy.UNREADABLE: "lease.json cannot be read",
+}
+
+
+def _damaged(place: Path, found: Verification, rows: list[Row]) -> Diagnosis:
+    claims = ", ".join(check.claim.value for check in found.broken)
+    advice = (
+        f"broken: {claims}. Restore {place} from a copy and verify it: dfah verify {shlex.quote(str(place))}",
+        "without a copy this run is no evidence any more; run the experiment again with a new --out",
+    )
+    return Diagnosis(state="damaged", rows=tuple(rows), advice=advice, exit_code=ExitCode.BAD_EVIDENCE)
+
+
+def _progress(place: Path, found: Verification) -> list[Row]:
+    assert found.run is not None
+    assert found.tail is not None
+    states = Counter(open_run(place).slots())
+    planned, committed = found.run.plan.episodes_planned, states[SlotState.COMMITTED]
+    rows = [("episodes", "pass", f"{committed} of {planned} recorded")]
+    if states[SlotState.DISPATCHING]:
+        told = f"{states[SlotState.DISPATCHING]} may have reached the provider; a resume records them as interrupted"
+        rows.append(("open intents", CheckStatus.PASS.value, told))
+    if interrupted := int((found.run.table.status == INTERRUPTED).sum()):
+        rows.append(("interrupted", "pass", f"{interrupted} with unknown outcome; never sent again"))
+    if found.tail.torn:
+        told = f"{found.tail.torn} bytes of a batch nobody was told about; the next writer saves what is whole in it"
+        rows.append(("torn end", "pass", told))
+    for name in found.ignored:
+        rows.append(("ignored file", "pass", f"{name}: no record announces it"))
+    return rows
+
+
+def _locked(place: Path, held: Holding, rows: list[Row]) -> Diagnosis:
+    resume = resume_command(place)
+    token = "" if held.lease is None else f" --lease-token {held.lease.token}"
+    advice = {
+        Occupancy.WRITING: f"wait for it, or stop process {held.lease.pid if held.lease else ''} (SIGTERM drains it)",
+        Occupancy.STALE: f"if nobody else runs it: {resume} --recover-stale-lease",
+        Occupancy.UNREADABLE: f"if nobody else runs it: {resume} --recover-stale-lease",
+        Occupancy.UNKNOWN: f"if that writer is certainly stopped: {resume} --recover-stale-lease{token}",
+    }[held.occupancy]
+    state = {Occupancy.WRITING: "locked", Occupancy.UNKNOWN: "held elsewhere"}.get(held.occupancy, "stale lease")
+    return Diagnosis(state=state, rows=tuple(rows), advice=(advice,), exit_code=ExitCode.LOCKED)
+
+
+def _free(place: Path, found: Verification, rows: list[Row]) -> Diagnosis:
+    assert found.run is not None
+    assert found.report is not None
+    assert found.tail is not None
+    code = found.exit_code
+    if not found.run.complete:
+        advice = (f"to resume: {resume_command(place)}",)
+        return Diagnosis(state="resumable", rows=tuple(rows), advice=advice, exit_code=code)
+    advice: tuple[str, ...] = ()
+    if found.report.ineligible_groups:
+        again = f"dfah rerun {shlex.quote(str(place))} --ineligible --out {shlex.quote(str(place))}-again"
+        count = found.report.ineligible_groups
+        advice = (f"{count} case{'s' * (count != 1)} could not be judged; as a new experiment: {again}",)
+    if not found.tail.sealed:
+        advice = (f"complete but not sealed; this seals it and calls nobody: {resume_command(place)}", *advice)
+        return Diagnosis(state="not sealed", rows=tuple(rows), advice=advice, exit_code=code)
+    return Diagnosis(state="sealed", rows=tuple(rows), advice=advice or ("nothing to do",), exit_code=code)
+
+
+def resume_command(place: Path) -> str:
+    """The command that goes on with a run, as far as plan and provenance tell it."""
+    reader = open_run(place)
+    plan = plan_from_bytes(reader.plan_bytes)
+    named = _references(place)
+    if "adapter" not in named or named.get("agent_parameters"):
+        return "the original command"
+    words = ["dfah", "run", "--agent", named["adapter"]]
+    words += ["--suite", named["suite"]] if "suite" in named else []
+    words += ["--replays", str(plan.replays), "--seed", str(plan.seed), *_selection(plan)]
+    words += [] if plan.episode_timeout_s is None else ["--episode-timeout-s", repr(plan.episode_timeout_s)]
+    if "parent" in named:
+        return "the dfah rerun command that made it"
+    return shlex.join([*words, "--out", str(place)])
+
+
+def _selection(plan: RunPlan) -> list[str]:
+    words = [] if plan.sample_rate == 1.0 else ["--sample-rate", repr(plan.sample_rate)]
+    drawn = max(1, round(plan.suite_cases_total * plan.sample_rate))
+    if len(plan.case_tasks) == drawn:
+        return words
+    if len(plan.case_tasks) > MAX_NAMED_CASES:
+        return [*words, "--limit", str(len(plan.case_tasks))]
+    return [*words, *(word for case_id in sorted(plan.case_tasks) for word in ("--case", case_id))]
+
+
+def _references(place: Path) -> dict[str, Any]:
+    """What the first session recorded of its request."""
+    try:
+        for _, body in open_run(place).records():
+            if body["t"] == "session":
+                found: dict[str, Any] = parse(body["provenance"])
+                return found
+    except DFAHError:
+        return {}
+    return {}
