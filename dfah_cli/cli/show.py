@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dfah_cli.workflow.run import FrozenPlan, RunResult
 
 MAX_DETAILED_CASES = 20_000
+STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 PROGRAM_NAMES = ("dfah", "dfah-run")
 
 
@@ -37,11 +38,16 @@ def run_and_show(request: RunRequest, screen: Screen, *, debug_log: str | None =
 
 def show_run(result: RunResult, screen: Screen) -> None:
     """The result of a run."""
-    if screen.json:
+    summary = screen.environment.get(STEP_SUMMARY)
+    if screen.json and not summary:
         screen.document(run_document(result))
         return
     details = run_details(result.run_dir, result.report)
     view = view_with(result.report, result.gate_result, details)
+    add_step_summary(view, screen)
+    if screen.json:
+        screen.document(run_document(result))
+        return
     show_view(view, screen)
     facts = {
         "run": str(result.run_dir),
@@ -143,6 +149,20 @@ def view_with(report: ReportColumns, result: GateResult | None, details: Sequenc
 
     verdict = None if result is None else str(result.verdict)
     return view_of(report, checks=gate_rows(result), gate_verdict=verdict, details=details)
+
+
+def add_step_summary(view: ReportView, screen: Screen) -> None:
+    """Appends the report as Markdown to the file that a CI server names in `GITHUB_STEP_SUMMARY`."""
+    path = screen.environment.get(STEP_SUMMARY)
+    if not path:
+        return
+    from dfah_cli.render.markdown import markdown
+
+    try:
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(markdown(view, key=view.plan))
+    except OSError as problem:
+        screen.note(f"{STEP_SUMMARY}: the summary could not be written ({problem.strerror})")
 
 
 def show_view(view: ReportView, screen: Screen) -> None:

@@ -11,7 +11,17 @@ from typing import Any
 
 DFAH = [sys.executable, "-m", "dfah_cli.cli.main"]
 ROOT = Path(__file__).resolve().parents[2]
-DROPPED = ("CI", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LC_ALL", "LANG", "PYTHONIOENCODING", "PYTHONUTF8")
+DROPPED = (
+    "CI",
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "COLUMNS",
+    "LC_ALL",
+    "LANG",
+    "PYTHONIOENCODING",
+    "PYTHONUTF8",
+    "GITHUB_STEP_SUMMARY",
+)
 
 AGENTS = """
 import asyncio

@@ -159,6 +159,20 @@ def test_the_debug_log_is_refused_inside_a_run_directory(stable_run: Path, here:
     assert not (stable_run / "x.log").exists()
 
 
+@pytest.mark.parametrize(
+    "arguments", [["run", "--agent", "dfah.demo:toy_agent", "--out", "r"], ["gate", "RUN", "default"]]
+)
+def test_a_step_summary_is_appended_where_ci_asks_for_one(stable_run: Path, here: Path, arguments: list[str]) -> None:
+    summary = here / "summary.md"
+    summary.write_text("before\n")
+    words = [str(stable_run) if word == "RUN" else word for word in arguments]
+    assert dfah(*words, cwd=here, env={"GITHUB_STEP_SUMMARY": str(summary)}).returncode == 0
+    text = summary.read_text()
+    assert text.startswith("before\n<!-- dfah-report:")
+    assert "| DAR | 1.000 |" in text
+    assert dfah(*words, cwd=here, env={"GITHUB_STEP_SUMMARY": str(here / "no" / "x")}).returncode == 0
+
+
 def test_report_files_follow_their_suffix(unstable_run: Path, here: Path) -> None:
     names = ["a.html", "b.md", "c.json", "d.junit.xml"]
     done = dfah("report", unstable_run, *[word for name in names for word in ("-o", name)], cwd=here)

@@ -27,6 +27,7 @@ def command(run: str, policy: str, outputs: tuple[str, ...], allow_unverified: b
     """
     from dfah_cli.cli.commands.analyze import named, write_outputs
     from dfah_cli.cli.edge import replaced
+    from dfah_cli.cli.show import add_step_summary, view_with
     from dfah_cli.gate.evaluate import Gate
     from dfah_cli.gate.outcome import judge
     from dfah_cli.loading.policies import load_policy
@@ -42,6 +43,7 @@ def command(run: str, policy: str, outputs: tuple[str, ...], allow_unverified: b
     outcome = judge(report, result, mode=ReplayMode.BLOCKING)
     written = [] if found is None else write_outputs(found, files, result)
     screen = Screen(as_json=as_json)
+    add_step_summary(view_with(report, result), screen)
     if screen.json:
         from dfah_cli.render.json import report_document
 
