@@ -18,7 +18,7 @@ from tests.cli.command import dfah, environment
 from tests.integrations.build import needs
 
 PAGE = (ROOT / "docs" / "bring-your-own-agent.md").read_text("utf-8")
-FILES = {name: text for name, text in re.findall(r"^```\w+ (\S+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)}
+FILES = dict(re.findall(r"^```\w+ (\S+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
 
 
 @pytest.fixture
@@ -51,7 +51,9 @@ def test_the_newcomer_writes_fewer_than_fifteen_lines() -> None:
 
 
 def test_an_existing_agent_is_checked_run_and_inspected(project: Path, variables: dict[str, str]) -> None:
-    checked = dfah("check-agent", "--agent", "under_test:refunds", "--episode-timeout-s", "30", cwd=project, env=variables)
+    checked = dfah(
+        "check-agent", "--agent", "under_test:refunds", "--episode-timeout-s", "30", cwd=project, env=variables
+    )
     assert checked.returncode == 0, checked.stdout + checked.stderr
     arguments = ("--replays", "5", "--episode-timeout-s", "60", "--out", ".dfah/runs/refunds")
     done = dfah("run", "--agent", "under_test:refunds", *arguments, "--json", cwd=project, env=variables)

@@ -89,7 +89,8 @@ def children() -> set[str]:
 
 
 def test_a_program_that_cannot_be_started_is_named(out: Path) -> None:
-    declared = {"kind": "process", "model": "m", "command": ["/nowhere/agent"], "tools": "tests.integrations.build:TOOLS"}
+    tools = "tests.integrations.build:TOOLS"
+    declared = {"kind": "process", "model": "m", "command": ["/nowhere/agent"], "tools": tools}
     ran = run_of(agent_from_mapping(declared, SUITE), out, SILENT)
     assert {one.error and one.error.kind for one in ran.episodes} == {"ConfigurationError"}
 
@@ -170,7 +171,7 @@ def test_an_endpoint_is_asked_the_same_for_every_replay_and_told_the_slot_in_a_h
         (200, b"[]", "contract_error"),
         (200, b'{"output_text": 1}', "contract_error"),
         (200, b'{"output_text": "DECISION: APPROVE", "tools": []}', "contract_error"),
-        (200, b'{"output_text": "DECISION: APPROVE", "tool_calls": [{"name": "other", "output": 1}]}', "contract_error"),
+        (200, b'{"output_text": "DECISION: APPROVE", "tool_calls": [{"name": "no", "output": 1}]}', "contract_error"),
         (200, b'{"output_text": "DECISION: APPROVE", "cost_usd": -1}', "contract_error"),
         (200, b'{"output_text": "no", "refused": true}', "refusal"),
     ],

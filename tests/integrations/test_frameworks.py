@@ -113,7 +113,8 @@ def test_a_silent_provider_is_a_timeout(framework: Framework, out: Path) -> None
 def test_arguments_that_are_no_json_are_a_recorded_rejection(framework: Framework, out: Path) -> None:
     if framework.is_messages:
         pytest.skip("the messages protocol sends arguments as JSON, never as text")
-    script = [Answer(calls=(ToolUse("lookup_customer", {}),), raw_arguments='{"customer": '), Answer(text="DECISION: X")]
+    broken = Answer(calls=(ToolUse("lookup_customer", {}),), raw_arguments='{"customer": ')
+    script = [broken, Answer(text="DECISION: X")]
     ran = ran_in(framework, out, script)
     assert "tool_error" in ran.statuses(), ran.told
     first = next(episode for episode in ran.episodes if episode.status.value == "tool_error")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
+import threading
+import time
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -86,13 +88,15 @@ def test_a_wrong_request_is_answered_as_one(path: str, status: int) -> None:
         assert post(provider, path, {"messages": 3})[0] == status
 
 
-def test_closing_does_not_wait_for_a_silent_answer() -> None:
-    import threading
-    import time
+def _ask_in_vain(provider: LoopbackProvider) -> None:
+    with pytest.raises(OSError):
+        post(provider, "/v1/messages", {})
 
+
+def test_closing_does_not_wait_for_a_silent_answer() -> None:
     with LoopbackProvider([Fault(kind="timeout", seconds=60)]) as provider:
         url = provider.url
-        asking = threading.Thread(target=lambda: pytest.raises(OSError, post, provider, "/v1/messages", {}))
+        asking = threading.Thread(target=_ask_in_vain, args=(provider,))
         asking.start()
         time.sleep(0.2)
         began = time.monotonic()
@@ -101,8 +105,8 @@ def test_closing_does_not_wait_for_a_silent_answer() -> None:
     assert url.startswith("http://127.0.0.1:")
 
 
-def conversation(visit: int, seed_text: str = "hi") -> Conversation:
-    opening = chat.read({"model": "m", **PATHS["/v1/chat/completions"], "messages": [{"role": "user", "content": seed_text}]})
+def conversation(visit: int) -> Conversation:
+    opening = chat.read({"model": "m", **PATHS["/v1/chat/completions"]})
     return Conversation(opening=opening, visit=visit, attempt=visit)
 
 

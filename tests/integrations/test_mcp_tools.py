@@ -79,7 +79,9 @@ def test_tools_behind_an_address_have_the_same_trajectory_as_those_of_a_program(
     assert ran.paths() == ran_with({"command": PROGRAM}, suite, tmp_path / "stdio").paths()
 
 
-def test_a_changed_list_of_tools_is_a_contract_error(out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_changed_list_of_tools_is_a_contract_error(
+    out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     drift = tmp_path / "drift"
     monkeypatch.setenv("DFAH_TEST_DRIFT", str(drift))
     server = {"command": PROGRAM, "environment": ["DFAH_TEST_DRIFT"]}
