@@ -13,6 +13,7 @@ from typing import Any
 
 from attrs import field, frozen
 
+from dfah_cli.evidence import shapes
 from dfah_cli.evidence.claims import Claim
 from dfah_cli.records.enums import ChannelState, DispatchState, EpisodeStatus, ToolExecutionState
 from dfah_cli.records.fields import HEX64
@@ -23,7 +24,6 @@ from dfah_cli.records.wire import parameters_digest
 Body = Mapping[str, Any]
 
 _STATUSES = frozenset(status.value for status in EpisodeStatus)
-_MAX = 2**53
 _TIME_LENGTH = 27
 _EXECUTION_STATES = frozenset(state.value for state in ToolExecutionState)
 _RESULT_STATES = frozenset(state.value for state in ChannelState)
@@ -89,6 +89,10 @@ def metadata(body: Body, place: Place, expected: Expected) -> str | None:
         return "dispatch_state does not go with the status"
     if (status == _VALID) != (body["error"] is None):
         return "an error goes with every status but valid, and with that never"
+    if body["error"] is not None and not shapes.is_error(body["error"]):
+        return "the error cannot be read"
+    if body["response"] is not None and not shapes.is_name(body["response"]):
+        return "the response id cannot be read"
     return None if _is_time(body["started_at"]) and _is_time(body["ended_at"]) else "a time is not a UTC time"
 
 
@@ -105,6 +109,8 @@ def _is_time(text: Any) -> bool:
 def ontology(body: Body, place: Place, expected: Expected) -> str | None:
     """A valid episode has an accepted label of the ontology; no other has a decision."""
     label, parse = body["decision"], body["parse"]
+    if not shapes.is_parse(parse):
+        return "the parse provenance cannot be read"
     if body["status"] != _VALID:
         return None if label is None and not parse["accepted"] else "a decision on an episode that is not valid"
     if label not in expected.ontology:
@@ -132,6 +138,8 @@ def trajectory(body: Body, place: Place, expected: Expected) -> str | None:
             sound.add(step)
         if valid and call["execution_state"] != _EXECUTED:
             return "a valid episode with a call that was not executed"
+        if not shapes.is_call(call):
+            return "a call that cannot be read"
         text = call["arguments"]
         if text is not None and sha256(text.encode()).hexdigest() != call["arguments_hash"]:
             return "captured arguments do not have the digest beside them"
@@ -144,7 +152,7 @@ def steps_of(body: Body) -> list[Step]:
 
 
 def _step_problem(name: Any, arguments: Any, output: Any, result: Any, execution: Any) -> str | None:
-    if execution not in _EXECUTION_STATES or result not in _RESULT_STATES or type(name) is not str:
+    if execution not in _EXECUTION_STATES or result not in _RESULT_STATES or not shapes.is_name(name):
         return "a call with an unknown state or no name"
     if arguments is None:
         if execution != _REJECTED:
@@ -166,23 +174,23 @@ def wire(body: Body, place: Place, expected: Expected) -> str | None:
     if not HEX64.fullmatch(echo["payload_hash"]):
         return "payload_hash is not a SHA-256"
     if body["status"] == _CONTRACT_ERROR:
-        return None
-    same = _routing(echo) == expected.routing and len(echo) == len(_ROUTING) + 1
+        return None if shapes.is_echo(echo) and HEX64.fullmatch(echo["parameters_sha256"]) else "it cannot be read"
+    # `is`: 1 equals true and is no flag.
+    attested = echo["parameters_attested"] is True
+    same = attested and _routing(echo) == expected.routing and len(echo) == len(_ROUTING) + 1
     return None if same else "the wire echo differs from the manifest"
 
 
 def cost(body: Body, place: Place, expected: Expected) -> str | None:
     """Nano-dollars and token counts are whole and not negative."""
     usage = body["usage"]
-    counts = [] if usage is None else [value for name, value in usage.items() if name != "provider_usage"]
-    whole = all(type(value) is int and 0 <= value < _MAX for value in (body["cost_nusd"], *counts))
+    whole = shapes.is_count(body["cost_nusd"]) and (usage is None or shapes.is_usage(usage))
     return None if whole else "not a whole number from 0"
 
 
 def latency(body: Body, place: Place, expected: Expected) -> str | None:
     """Microseconds are whole and not negative."""
-    value = body["latency_us"]
-    return None if type(value) is int and 0 <= value < _MAX else "not a whole number from 0"
+    return None if shapes.is_count(body["latency_us"]) else "not a whole number from 0"
 
 
 Check = Callable[[Body, Place, Expected], str | None]

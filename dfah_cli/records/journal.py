@@ -161,7 +161,7 @@ def episode_from_body(body: Mapping[str, Any], manifest: Manifest) -> Episode:
         status=EpisodeStatus(body["status"]),
         dispatch_state=DispatchState(body["dispatch_state"]),
         decision=_decision(body),
-        parse=_parse(body["parse"]),
+        parse=parse_from_body(body["parse"]),
         trajectory=trajectory_from_body(body["trajectory"]),
         wire_request=_wire(body["wire_request"], manifest),
         usage=_usage(body["usage"]),
@@ -184,7 +184,8 @@ def _confidence(parse: Mapping[str, Any]) -> float | None:
     return None if parse["confidence"] is None else canonical.parse(parse["confidence"])
 
 
-def _parse(parse: Mapping[str, Any]) -> ParseProvenance:
+def parse_from_body(parse: Mapping[str, Any]) -> ParseProvenance:
+    """The parse provenance of a terminal body."""
     return ParseProvenance(**{**parse, "confidence": _confidence(parse)})
 
 
