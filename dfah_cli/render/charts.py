@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from markupsafe import Markup, escape
 
 from dfah_cli.render.text import escape as harmless
+from dfah_cli.report.overview import OverviewRow
 from dfah_cli.report.view import MetricRow, TaskRow
 
 WIDTH = 560
@@ -84,6 +85,27 @@ def agreement_chart(tasks: Sequence[TaskRow]) -> Markup:
     bottom = 14 + ROW * len(shown)
     body += _axis(low, 1.0, bottom, (low, (low + 1) / 2, 1.0))
     return _svg(bottom + 22, "Agreement by task: DAR as disc, TAR.seq as square", body)
+
+
+def drift_chart(rows: Sequence[OverviewRow]) -> Markup:
+    """DAR with its interval and TAR.seq of each run on one axis, oldest on top."""
+    shown = rows[:MAX_TASKS]
+    body: list[Markup] = []
+    for index, run in enumerate(shown):
+        y, dar, seq = 14 + ROW * index, run.metrics[0], run.metrics[1]
+        body.append(_label(run.label[-20:], y))
+        body.append(Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" class="grid"/>').format(LABEL, WIDTH - 12, y, y))
+        if dar.low:
+            ends = (_x(float(dar.low), 0.0, 1.0), _x(float(dar.high), 0.0, 1.0), y, y)
+            body.append(Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" class="interval"/>').format(*ends))
+        if seq.number is not None:
+            place = (_x(seq.number, 0.0, 1.0) - 4.5, y - 4.5)
+            body.append(Markup('<rect x="{}" y="{}" width="9" height="9" class="seq"/>').format(*place))
+        if dar.number is not None:
+            body.append(Markup('<circle cx="{}" cy="{}" r="4.5" class="dot"/>').format(_x(dar.number, 0.0, 1.0), y))
+    bottom = 14 + ROW * len(shown)
+    body += _axis(0.0, 1.0, bottom, (0.0, 0.5, 1.0))
+    return _svg(bottom + 22, "DAR and TAR.seq of each run, oldest on top", body)
 
 
 def ladder_chart(tasks: Sequence[TaskRow]) -> Markup:

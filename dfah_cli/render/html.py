@@ -17,6 +17,7 @@ from dfah_cli.render.text import escape
 from dfah_cli.report import words
 from dfah_cli.report.details import CaseDetail, ReplayCell
 from dfah_cli.report.divergence import Branch, divergence_tree
+from dfah_cli.report.overview import Overview
 from dfah_cli.report.record import ReportColumns
 from dfah_cli.report.view import CaseRow, ReportView, view_of
 
@@ -62,6 +63,14 @@ def render_html(report: ReportColumns, result: GateResult | None = None, details
         details=details,
     )
     return html(view, details)
+
+
+def overview_html(view: Overview) -> str:
+    """Several runs on one page; it has no script at all."""
+    style = asset("report.css")
+    return template("overview.html.j2").render(
+        view=view, policy=policy(style, ""), style=style, chart=charts.drift_chart(view.rows)
+    )
 
 
 def asset(name: str) -> str:
