@@ -117,8 +117,8 @@ def _free(place: Path, found: Verification, rows: list[Row]) -> Diagnosis:
     assert found.tail is not None
     code = found.exit_code
     if not found.run.complete:
-        advice = (f"to resume: {resume_command(place)}",)
-        return Diagnosis(state="resumable", rows=tuple(rows), advice=advice, exit_code=code)
+        resume = (f"to resume: {resume_command(place)}",)
+        return Diagnosis(state="resumable", rows=tuple(rows), advice=resume, exit_code=code)
     advice: tuple[str, ...] = ()
     if found.report.ineligible_groups:
         again = f"dfah rerun {shlex.quote(str(place))} --ineligible --out {shlex.quote(str(place))}-again"
