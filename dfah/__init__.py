@@ -9,7 +9,6 @@ from dfah._names import HOME
 from dfah_cli.version import __version__
 
 if TYPE_CHECKING:
-    from dfah._export import EveryEvalEverExportResult
     from dfah_cli.adapter.contract import Agent, RunContext
     from dfah_cli.adapter.decorator import CallableAgent, agent
     from dfah_cli.adapter.manifest import build_manifest
@@ -51,7 +50,11 @@ if TYPE_CHECKING:
     from dfah_cli.report.explain import CaseExplanation
     from dfah_cli.report.record import Report
     from dfah_cli.workflow.conformance import ConformanceReport
-    from dfah_cli.workflow.export import export_every_eval_ever, validate_every_eval_ever
+    from dfah_cli.workflow.every_eval_ever import (
+        EveryEvalEverExportResult,
+        export_every_eval_ever,
+        validate_every_eval_ever,
+    )
     from dfah_cli.workflow.replay import Replay
 
 __all__ = [

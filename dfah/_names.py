@@ -22,7 +22,7 @@ HOME = {
     "EligibilityReasonCount": "dfah_cli.report.cases",
     "Episode": "dfah_cli.records.episode",
     "EpisodeStatus": "dfah_cli.records.enums",
-    "EveryEvalEverExportResult": "dfah._export",
+    "EveryEvalEverExportResult": "dfah_cli.workflow.every_eval_ever",
     "Gate": "dfah_cli.gate.evaluate",
     "GatePolicy": "dfah_cli.records.policy",
     "GateRecord": "dfah_cli.gate.record",
@@ -53,6 +53,6 @@ HOME = {
     "__version__": "dfah_cli.version",
     "agent": "dfah_cli.adapter.decorator",
     "build_manifest": "dfah_cli.adapter.manifest",
-    "export_every_eval_ever": "dfah_cli.workflow.export",
-    "validate_every_eval_ever": "dfah_cli.workflow.export",
+    "export_every_eval_ever": "dfah_cli.workflow.every_eval_ever",
+    "validate_every_eval_ever": "dfah_cli.workflow.every_eval_ever",
 }

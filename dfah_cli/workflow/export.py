@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import IO
 
-from dfah_cli.errors import ConfigurationError, OptionalDependencyError
+from dfah_cli.errors import ConfigurationError
 from dfah_cli.report.record import ReportColumns
 
 
@@ -16,24 +17,41 @@ def write_export(path: str | Path, text: str) -> Path:
 
     Raises: ConfigurationError when the place cannot be written.
     """
+    return write_chunks(path, [text.encode("utf-8")])
+
+
+def write_chunks(path: str | Path, chunks: Iterable[bytes]) -> Path:
+    """The same for bytes that come one after the other.
+
+    Raises: ConfigurationError when the place cannot be written.
+    """
+    return write_with(path, lambda file: file.writelines(chunks))
+
+
+def write_with(path: str | Path, fill: Callable[[IO[bytes]], object]) -> Path:
+    """The same for a function that fills an open file.
+
+    Raises: ConfigurationError when the place cannot be written.
+    """
     place = Path(path)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         if place.exists() and not place.is_file():
             # A terminal, a pipe or /dev/stdout cannot be replaced.
-            place.write_text(text, encoding="utf-8")
+            with place.open("wb") as file:
+                fill(file)
             return place
-        number, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.", suffix=".tmp")
-        _fill(number, name, text, place)
+        number, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name[:100]}.", suffix=".tmp")
+        _replace(number, name, fill, place)
     except OSError as problem:
         raise ConfigurationError(f"{place}: cannot be written ({problem.strerror})") from None
     return place
 
 
-def _fill(number: int, name: str, text: str, place: Path) -> None:
+def _replace(number: int, name: str, fill: Callable[[IO[bytes]], object], place: Path) -> None:
     try:
-        with os.fdopen(number, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(number, "wb") as file:
+            fill(file)
         os.replace(name, place)
     except BaseException:
         Path(name).unlink(missing_ok=True)
@@ -45,21 +63,3 @@ def write_html(path: str | Path, report: ReportColumns) -> Path:
     from dfah_cli.render.html import render_html
 
     return write_export(path, render_html(report))
-
-
-def export_every_eval_ever(*arguments: Any, **named: Any) -> NoReturn:
-    """Not part of this version.
-
-    Raises: OptionalDependencyError always.
-    """
-    raise OptionalDependencyError(
-        "the every-eval-ever exporter is not part of this version; use `dfah report RUN -o run.json`"
-    )
-
-
-def validate_every_eval_ever(*arguments: Any, **named: Any) -> NoReturn:
-    """Not part of this version.
-
-    Raises: OptionalDependencyError always.
-    """
-    raise OptionalDependencyError("the every-eval-ever validator is not part of this version")

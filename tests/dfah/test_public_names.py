@@ -121,10 +121,10 @@ def test_importing_the_contract_loads_nothing_slow(code: str) -> None:
     assert loaded_after(code) == set()
 
 
-@pytest.mark.parametrize("name", ["export_every_eval_ever", "validate_every_eval_ever", "EveryEvalEverExportResult"])
-def test_the_exporter_says_that_it_is_not_there(name: str) -> None:
-    with pytest.raises(dfah.DFAHError, match="not part of this version"):
-        getattr(dfah, name)()
+def test_the_validator_of_the_exchange_format_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(dfah.DFAHError, match=r"dfah-cli\[eee\]"):
+        dfah.validate_every_eval_ever("record.json")
 
 
 @pytest.mark.parametrize(

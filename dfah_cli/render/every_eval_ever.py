@@ -1,0 +1,290 @@
+"""A report as the aggregate record of the Every Eval Ever format. Pure.
+
+Numbers that are unavailable are left out; a record without any eligible group does not exist. Nothing private is in
+it: digests, counts and names that the report has already. Valid under schema 0.2.2, which it names, and under 0.3.0,
+whose layout of files it follows.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import UUID
+
+from attrs import frozen
+
+from dfah_cli.canonical import digest
+from dfah_cli.errors import EligibilityError
+from dfah_cli.report.cases import MetricInterval
+from dfah_cli.report.limits import intervals_by_name
+from dfah_cli.report.record import ReportColumns
+from dfah_cli.version import __version__
+
+SCHEMA = "0.2.2"
+PROFILE = "privacy_safe_hash_only"
+LIBRARY = "dfah-cli"
+RETENTION = "dfah.eligible_fraction"
+RESERVED = {"CON", "PRN", "AUX", "NUL", *(f"{device}{n}" for device in ("COM", "LPT") for n in range(1, 10)), "DATA"}
+UNSAFE = re.compile(r'[<>:"\\|?*/\x00-\x1f\x7f]')
+
+TASK_MEAN = "mean over tasks of the mean over their eligible cases; DAR and TAR are over the same replays"
+PLANNED = "eligible episodes of all planned ones; an episode that was never recorded counts as not eligible"
+POOLED = "100 times the flagged cases of all eligible cases"
+
+
+@frozen
+class Metric:
+    """One number of the record. interval: its name among the report's intervals; None when it has none."""
+
+    key: str
+    name: str
+    says: str
+    number: Callable[[ReportColumns], float | None]
+    interval: str | None
+    unit: str = "proportion"
+    low: float = 0.0
+    high: float = 1.0
+    denominator: str = TASK_MEAN
+    lower_is_better: bool = False
+
+
+def _level(name: str) -> Callable[[ReportColumns], float | None]:
+    return lambda report: None if report.tar is None else getattr(report.tar, name)
+
+
+METRICS = (
+    Metric("dar", "Decision agreement", "Share of replays with the most frequent decision of their case.",
+           lambda report: report.dar, "dar"),
+    Metric("tar_seq", "Tool sequence agreement", "Share of replays with the most frequent sequence of tool names.",
+           _level("seq"), "tar.seq"),
+    Metric("tar_bag", "Tool multiset agreement", "The same where the order of tools does not count.",
+           _level("bag"), "tar.bag"),
+    Metric("tar_set", "Tool set agreement", "The same where neither order nor number of calls counts.",
+           _level("set"), "tar.set"),
+    Metric("tar_strong", "Whole path agreement", "The same where digests of arguments and results count too.",
+           _level("strong"), "tar.strong"),
+    Metric("delta_dt", "Decision-path gap", "DAR minus TAR of the sequence, with its sign; a diagnosis, no ranking.",
+           lambda report: report.gap, "gap", "proportion_points", -1.0),
+    Metric("eligible_fraction", "Eligible episodes", "Planned episodes that could be compared.",
+           lambda report: report.eligible_fraction, None, denominator=PLANNED),
+    Metric("flags_per_100", "Flags per 100 cases", "Cases whose replays reach one decision by different paths.",
+           lambda report: report.flags_per_100_cases, "flags_per_100", "cases_per_100", 0.0, 100.0, POOLED, True),
+)  # fmt: skip
+
+
+@frozen(kw_only=True)
+class Placement:
+    """Where the record stands below the output directory. evaluation_id: a UUID that equal evidence gives again."""
+
+    evaluation_id: str
+    folder: str
+
+    @property
+    def aggregate(self) -> str:
+        return f"{self.folder}/{self.evaluation_id}.json"
+
+    @property
+    def instances(self) -> str:
+        return f"{self.folder}/{self.evaluation_id}_samples.jsonl"
+
+
+@frozen(kw_only=True)
+class Source:
+    """Who says so."""
+
+    organization: str
+    relationship: str
+
+
+@frozen(kw_only=True)
+class Samples:
+    """The file of single episodes, once it is known."""
+
+    sha256: str
+    rows: int
+
+
+def placement(report: ReportColumns, source: Source) -> Placement:
+    """Identity and folder of the record: data/<suite>/<provider>/<model>."""
+    seed = digest(["every-eval-ever", SCHEMA, report.report_sha256, source.organization, source.relationship])
+    parts = (report.suite_id, report.manifest.provider, report.manifest.model)
+    return Placement(
+        evaluation_id=str(UUID(bytes=bytes.fromhex(seed)[:16], version=4)),
+        folder="/".join(("data", *map(portable, parts))),
+    )
+
+
+def portable(name: str) -> str:
+    """A name as one component of a path on every system."""
+    shown = UNSAFE.sub("_", name.strip()).rstrip(". ") or "_"
+    return f"{shown}_" if shown.split(".")[0].upper() in RESERVED else shown
+
+
+def model_id(report: ReportColumns) -> str:
+    """provider/model, as the folder spells them."""
+    return f"{portable(report.manifest.provider)}/{portable(report.manifest.model)}"
+
+
+def aggregate(report: ReportColumns, place: Placement, source: Source, samples: Samples | None) -> dict[str, Any]:
+    """The record.
+
+    Raises: EligibilityError when no replay group is eligible: what is unavailable is never written as a score.
+    """
+    if not report.metrics_available:
+        raise EligibilityError("nothing to export: no replay group of this run is eligible, so there is no number")
+    assert report.created_at is not None  # an eligible group has episodes
+    manifest = report.manifest
+    record: dict[str, Any] = {
+        "schema_version": SCHEMA,
+        "evaluation_id": place.evaluation_id,
+        "evaluation_timestamp": report.created_at.isoformat(),
+        "retrieved_timestamp": f"{report.created_at.timestamp():.6f}",
+        "source_metadata": {
+            "source_name": "replay run with verified evidence",
+            "source_type": "evaluation_run",
+            "source_organization_name": source.organization,
+            "evaluator_relationship": source.relationship,
+            "additional_details": {
+                "dfah_report_id": report.report_id,
+                "dfah_manifest_sha256": manifest.hash,
+                "dfah_episode_artifact_root_sha256": report.episode_artifact_root_sha256,
+                "dfah_commitment": report.commitment,
+                "dfah_export_profile": PROFILE,
+            },
+        },
+        "eval_library": {
+            "name": LIBRARY,
+            "version": __version__,
+            "additional_details": {
+                "dfah_suite_id": report.suite_id,
+                "dfah_suite_version": report.suite_version,
+                "dfah_run_plan_sha256": report.run_plan_sha256,
+            },
+        },
+        "model_info": {
+            "name": manifest.model,
+            "id": model_id(report),
+            "developer": manifest.provider,
+            "inference_platform": manifest.provider,
+            "additional_details": {
+                "dfah_adapter": manifest.adapter,
+                "dfah_adapter_version": manifest.adapter_version or "unspecified",
+                # Not part of a manifest, so not known.
+                "deployment_type": "unknown",
+                "model_availability": "unknown",
+            },
+        },
+        "evaluation_results": list(_results(report)),
+    }
+    if samples is not None:
+        record["detailed_evaluation_results"] = _detailed(report, place, samples)
+    return record
+
+
+def _results(report: ReportColumns) -> Iterator[dict[str, Any]]:
+    intervals = intervals_by_name(report)
+    for metric in METRICS:
+        number = metric.number(report)
+        if number is not None:
+            yield _result(report, metric, number, intervals.get(metric.interval or ""))
+
+
+def _result(report: ReportColumns, metric: Metric, number: float, interval: MetricInterval | None) -> dict[str, Any]:
+    assert report.created_at is not None
+    weighted = metric.denominator == TASK_MEAN
+    return {
+        "evaluation_name": f"{report.suite_id}: {metric.name}",
+        "evaluation_result_id": f"dfah.{metric.key}",
+        "evaluation_timestamp": report.created_at.isoformat(),
+        "source_data": {
+            "dataset_name": report.suite_id,
+            "source_type": "other",
+            "additional_details": {
+                "dfah_suite_version": report.suite_version,
+                "dfah_fixture_sha256": report.manifest.fixture_hash,
+                "dfah_tool_schema_sha256": report.manifest.tool_schema_hash,
+                "dfah_case_population": str(report.suite_cases_total),
+                "dfah_cases_selected": str(report.cases_selected),
+            },
+        },
+        "metric_config": {
+            "metric_id": f"dfah.{metric.key}",
+            "metric_name": metric.name,
+            "metric_kind": "replay_agreement",
+            "metric_unit": metric.unit,
+            "metric_parameters": {"replays": report.replays_requested, "task_weighted": weighted},
+            "evaluation_description": metric.says,
+            "lower_is_better": metric.lower_is_better,
+            "score_type": "continuous",
+            "min_score": metric.low,
+            "max_score": metric.high,
+            "additional_details": {"dfah_denominator": metric.denominator, "dfah_not_accuracy": "true"},
+        },
+        "score_details": _score(report, number, interval),
+        "generation_config": _generation(report),
+    }
+
+
+def _score(report: ReportColumns, number: float, interval: MetricInterval | None) -> dict[str, Any]:
+    details = {
+        "suite_version": report.suite_version,
+        "planned_episodes": str(report.episodes_planned),
+        "eligible_episodes": str(report.episodes_eligible),
+        "eligible_groups": str(report.observed_groups),
+    }
+    found: dict[str, Any] = {"score": number, "details": details}
+    if interval is not None:
+        found["uncertainty"] = {
+            "confidence_interval": {
+                "lower": interval.low,
+                "upper": interval.high,
+                "confidence_level": interval.level,
+                "method": interval.method,
+            },
+            "num_samples": interval.n,
+        }
+    return found
+
+
+def _generation(report: ReportColumns) -> dict[str, Any]:
+    manifest = report.manifest
+    design = {
+        "eligible_groups": report.observed_groups,
+        "episodes_eligible": report.episodes_eligible,
+        "episodes_planned": report.episodes_planned,
+        "replays_requested": report.replays_requested,
+        "required_channels": ["decision", "trajectory"],
+        "sample_rate": report.sample_rate,
+        "schedule_seed": report.schedule_seed,
+    }
+    details = {
+        "dfah_replay_design": json.dumps(design, sort_keys=True, separators=(",", ":")),
+        "dfah_request_parameters_sha256": digest(manifest.request_parameters),
+        "dfah_wire_attestation": "the manifest is compared with the echo of each request",
+    }
+    if manifest.seed is not None:
+        details["dfah_seed"] = str(manifest.seed)
+    sampling = {name: getattr(manifest, name) for name in ("temperature", "top_p")}
+    tools = {"additional_details": {"dfah_tool_schema_sha256": manifest.tool_schema_hash}}
+    given = {name: value for name, value in sampling.items() if value is not None}
+    return {"additional_details": details, "generation_args": {**given, "agentic_eval_config": tools}}
+
+
+def _detailed(report: ReportColumns, place: Placement, samples: Samples) -> dict[str, Any]:
+    return {
+        "format": "jsonl",
+        "file_path": place.instances,
+        "hash_algorithm": "sha256",
+        "checksum": samples.sha256,
+        "total_rows": samples.rows,
+        "additional_details": {
+            "dfah_export_profile": PROFILE,
+            "dfah_interaction_semantics": "one record for each replay",
+            "dfah_instance_score_semantics": "1 when the episode is in an eligible replay group, else 0",
+            "dfah_instance_aggregation": "sum of scores / planned episodes; an unrecorded episode has no row",
+            "dfah_planned_episodes": str(report.episodes_planned),
+            "dfah_uncommitted_episodes": str(report.episodes_planned - report.episodes_completed),
+        },
+    }
