@@ -179,6 +179,8 @@ class Runner:
 
     async def _take(self, worker: _Worker) -> int | None:
         """The next slot to dispatch, admitted by the budget; None when this worker is finished."""
+        # A turn for the loop: a Ctrl-C during a call that never waited is heard before the next one is sent.
+        await asyncio.sleep(0)
         while self.tally.stop_reason is None:
             while self._next < len(self._schedule) and self._writer.slots[self._next] == SlotState.COMMITTED:
                 self._next += 1
