@@ -20,7 +20,12 @@ MAX_NODES = 1_000_000
 SPACE = re.compile(r"[ \t\n\r]*")
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 WORDS = (("null", None), ("true", True), ("false", False))
+SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class _OddError(Exception):
+    """Something the standard decoder would let through, or decide without a place."""
 
 
 class NotJSONError(Exception):
@@ -59,6 +64,53 @@ def parse_json(source: Source) -> tuple[Any, Mark]:
     number that no double can hold, or a limit.
     """
     return _Reader(source).document()
+
+
+def quick_json(text: str) -> tuple[bool, Any]:
+    """Whether the text is JSON without anything odd, and its value: what `parse_json` gives, many times faster.
+
+    False says nothing yet: `parse_json` then decides, and names the place.
+    """
+    if SURROGATE_ESCAPE.search(text):
+        return False, None
+    try:
+        value = json.loads(text, object_pairs_hook=_unique, parse_float=_finite, parse_constant=_constant)
+    except (ValueError, RecursionError, _OddError):
+        return False, None
+    return _within_limits(value), value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    mapping = dict(pairs)
+    if len(mapping) != len(pairs):
+        raise _OddError
+    return mapping
+
+
+def _finite(token: str) -> float:
+    value = float(token)
+    if not math.isfinite(value):
+        raise _OddError
+    return value
+
+
+def _constant(_: str) -> Any:
+    raise _OddError
+
+
+def _within_limits(value: Any) -> bool:
+    """Level by level, so that neither depth nor size matters."""
+    level = [value]
+    nodes = 0
+    for _ in range(MAX_DEPTH + 1):
+        nodes += len(level)
+        collections = [item for item in level if type(item) is dict or type(item) is list]
+        if not collections or nodes > MAX_NODES:
+            break
+        level = [child for item in collections for child in (item.values() if type(item) is dict else item)]
+    else:
+        return False
+    return nodes <= MAX_NODES
 
 
 def number(token: str, is_integer: bool, source: Source, offset: int) -> int | float:

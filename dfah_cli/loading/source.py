@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -40,7 +40,12 @@ class Document:
 
     value: Any = field(repr=False)
     source: Source
-    mark: Mark = field(repr=False)
+    find_mark: Callable[[], Mark] = field(repr=False, eq=False)
+
+    @cached_property
+    def mark(self) -> Mark:
+        """The places; found when the first one is asked for, because a valid file needs none."""
+        return self.find_mark()
 
     def position(self, path: Path, *, of_key: bool = False) -> tuple[int, int]:
         """Line and column of the value at `path` or of its key; of the nearest parent when there is none."""

@@ -23,6 +23,7 @@ from dfah_cli.loading.json_text import (
     duplicate_key,
     number,
     parse_json,
+    quick_json,
 )
 from dfah_cli.loading.plain_scalars import CONSTANTS, is_float, is_integer, trap_of
 from dfah_cli.loading.source import Document, Mark, Source
@@ -37,6 +38,8 @@ CONTROL = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 UNPRINTABLE = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 # Breaks lines for YAML 1.1 readers, and does not for YAML 1.2 readers.
 SPLIT_BREAKS = "[\x85\u2028\u2029]"
+EXPONENT = re.compile(r"[0-9][eE]")
+QUOTED_WORD = re.compile(r'"(?!(?:null|true|false|yes|no|on|off)")[A-Za-z_]{2,}"', re.IGNORECASE)
 BEYOND_UNICODE = re.compile(r"\\U(?!000|0010)[0-9a-fA-F]{8}")
 PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
@@ -58,35 +61,55 @@ HINTS = (
 
 
 def load(path: str | os.PathLike[str]) -> Document:
-    """The document in a YAML or JSON file; by its name, `.json` must be JSON.
+    """The document in a YAML or JSON file; one whose name ends in `.json` must be JSON.
 
     Raises: ConfigurationError when the file cannot be read; ValidationError with `file:line:column` when its
     text is refused.
     """
     source = read_source(path)
-    return _json(source) if source.name.endswith(".json") else loads(source.text, source.name)
+    return loads(source.text, source.name)
 
 
 def loads(text: str, name: str = "text") -> Document:
-    """The document in a YAML or JSON text; `name` is what errors call it.
+    """The document in a YAML or JSON text; `name` is what errors call it, and `.json` at its end allows JSON only.
 
     Raises: ValidationError with `name:line:column`.
     """
     source = Source(name, text)
-    try:
-        # First as JSON: YAML readers change some JSON (an escaped surrogate pair, U+2028, 1e-07).
-        value, mark = parse_json(source)
-    except NotJSONError:
-        value, mark = _compose(source)
-    return Document(value, source, mark)
+    if name.endswith(".json"):
+        return _json(source)
+    # First as JSON: YAML readers change some JSON (an escaped surrogate pair, U+2028, 1e-07).
+    if not _is_ambiguous(text):
+        is_json, value = quick_json(text)
+        if is_json:
+            return Document(value, source, lambda: parse_json(source)[1])
+        try:
+            value, mark = parse_json(source)
+            return Document(value, source, lambda: mark)
+        except NotJSONError:
+            pass
+    value, mark = _compose(source)
+    return Document(value, source, lambda: mark)
+
+
+def _is_ambiguous(text: str) -> bool:
+    """Whether a JSON writer and a YAML writer could mean two things by this text.
+
+    A YAML writer leaves the text "1e3" unquoted, and JSON reads it as a number. But it leaves a plain word unquoted
+    too, so a word in double quotes shows that JSON was written.
+    """
+    return EXPONENT.search(text) is not None and QUOTED_WORD.search(text) is None
 
 
 def _json(source: Source) -> Document:
+    is_json, value = quick_json(source.text)
+    if is_json:
+        return Document(value, source, lambda: parse_json(source)[1])
     try:
         value, mark = parse_json(source)
     except NotJSONError as error:
         raise ValidationError(f"{source.place(error.offset)}: not JSON: {error.reason}") from None
-    return Document(value, source, mark)
+    return Document(value, source, lambda: mark)
 
 
 def _at(event: Event) -> int:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from dfah_cli.errors import ConfigurationError, ValidationError
 from dfah_cli.loading import strict_yaml
+from dfah_cli.loading.json_text import parse_json, quick_json
 from dfah_cli.loading.plain_scalars import trap_of
 from dfah_cli.loading.source import Source
 from dfah_cli.loading.strict_yaml import load, loads
@@ -69,10 +70,46 @@ def same(left: Any, right: Any) -> bool:
 
 
 @given(JSON, st.sampled_from([None, 0, 2, "\t"]), st.booleans())
-@example({"a": "\ud83d\ude00".encode("utf-16", "surrogatepass").decode("utf-16")}, None, True)
+@example({"a": "😀", "b": "\u2028", "c": 1e-07}, None, True)
 def test_every_json_text_loads_back_exactly(value: Any, indent: Any, ascii_only: bool) -> None:
+    whole = {"suite_id": value}
+    text = json.dumps(whole, indent=indent, ensure_ascii=ascii_only)
+    assert same(loads(text, "suite.json").value, whole)
+    assert same(loads(text, "suite.yaml").value, whole)
+
+
+@given(JSON, st.booleans())
+def test_json_that_a_yaml_writer_could_have_meant_otherwise_is_refused_or_exact(value: Any, ascii_only: bool) -> None:
+    text = json.dumps(value, ensure_ascii=ascii_only)
+    try:
+        loaded = loads(text, "suite.yaml").value
+    except ValidationError:
+        assert "e" in text.lower()
+        return
+    assert same(loaded, value)
+
+
+def test_a_list_that_json_and_yaml_read_differently_is_refused() -> None:
+    assert same(yaml.safe_load("[0E0]"), ["0E0"])
+    with pytest.raises(ValidationError, match="exponent"):
+        loads("[0E0]", "suite.yaml")
+
+
+@given(JSON, st.sampled_from([None, 2]), st.booleans())
+def test_the_quick_decoder_and_the_one_with_places_agree(value: Any, indent: Any, ascii_only: bool) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
-    assert same(loads(text).value, value)
+    is_json, quick = quick_json(text)
+    slow, _ = parse_json(Source("x", text))
+    assert same(slow, value)
+    assert same(quick, value) if is_json else "\\u" in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"a": 1, "a": 1}', "[NaN]", "[-Infinity]", "[1e999]", '["\\ud83d"]', "[" * 101 + "]" * 101, "[" * 99_999, "{}x"],
+)
+def test_the_quick_decoder_leaves_what_is_odd_to_the_one_with_places(text: str) -> None:
+    assert quick_json(text)[0] is False
 
 
 @given(JSON, st.sampled_from([None, True, False]), st.booleans(), st.sampled_from([10, 80, 10_000]))
@@ -220,7 +257,7 @@ ACCEPTED = [
     ("a: ${x}\nb: ???", {"a": "${x}", "b": "???"}),
     ('a: "\\ud83d\\ude00"', {"a": "😀"}),
     ("a: |\n  one\n  two\n", {"a": "one\ntwo\n"}),
-    ('{"a": 1e-07, "b": "\u2028", "c": 1e3}', {"a": 1e-07, "b": "\u2028", "c": 1000.0}),
+    ('{"case": 1e-07, "b": "\u2028", "c": 1e3}', {"case": 1e-07, "b": "\u2028", "c": 1000.0}),
     ("--- \na: 1\n...\n", {"a": 1}),
     ("\ufeffa: 1".removeprefix("\ufeff"), {"a": 1}),
     ("[" * 100 + "]" * 100, json.loads("[" * 100 + "]" * 100)),
