@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dfah_cli.cli.edge import replaced
 from dfah_cli.cli.screen import Screen
 from dfah_cli.errors import ExitCode
 
@@ -33,7 +34,7 @@ def run_and_show(request: RunRequest, screen: Screen, *, debug_log: str | None =
     with watching(screen, debug_log=debug_log) as observer:
         result = execute(request, observer)
     show_run(result, screen)
-    return int(result.exit_code)
+    return replaced(result.exit_code)
 
 
 def show_run(result: RunResult, screen: Screen) -> None:

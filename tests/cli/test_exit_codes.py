@@ -30,6 +30,8 @@ def test_1_a_failing_gate_in_blocking_mode(here: Path) -> None:
     (here / "never.yaml").write_text("min_observed_groups: 1000\n")
     done = dfah("run", *TOY, "--out", "run", "--policy", "never.yaml", "--mode", "blocking", cwd=here)
     assert (done.returncode, "gate=fail" in done.stdout) == (1, True)
+    blocking = ("--out", "run", "--policy", "never.yaml", "--mode", "blocking")
+    assert dfah("run", *TOY, *blocking, cwd=here, env={"DFAH_GATE_EXIT_CODE": "9"}).returncode == 9
 
 
 def test_1_dfah_gate_always_blocks(unstable_run: Path, here: Path) -> None:
