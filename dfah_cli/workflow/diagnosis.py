@@ -47,11 +47,15 @@ def diagnose(path: str | Path) -> Diagnosis:
     found = verify_run(place)
     held = holding(str(place))
     rows = [(check.claim.value, check.status.value, check.detail) for check in found.checks]
-    rows.append(("writer", "fail" if held.occupancy in LOCKED else "pass", _writer(held)))
+    # Nothing is left to write in a sealed run, so a lease that a dead writer left there is in nobody's way.
+    locked = held.occupancy is Occupancy.WRITING or (
+        held.occupancy in LOCKED and not (found.tail is not None and found.tail.sealed)
+    )
+    rows.append(("writer", "fail" if locked else "pass", _writer(held)))
     if found.broken:
         return _damaged(place, found, rows)
     rows += _progress(place, found)
-    if held.occupancy in LOCKED:
+    if locked:
         return _locked(place, held, rows)
     return _free(place, found, rows)
 
