@@ -48,7 +48,9 @@ class Host:
             return _command("ps", "-o", "lstart=", "-p", str(pid))
         status = read_text(f"/proc/{pid}/stat")
         # The name in parentheses may hold spaces and parentheses of its own.
-        return status.rpartition(")")[2].split()[19] if status else ""
+        fields = status.rpartition(")")[2].split() if status else ["X"]
+        # A process that nobody has waited for is listed, but it is gone and holds nothing.
+        return "" if fields[0] in ("Z", "X") else fields[19]
 
 
 def _command(*words: str) -> str:

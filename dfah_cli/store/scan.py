@@ -58,6 +58,13 @@ class SegmentScan:
         """The segment has grown to its final committed length."""
         self._limit, self.fault = limit, None
 
+    def again(self) -> None:
+        """Looks anew behind the committed bytes: a live writer goes on there, or replaces what was torn."""
+        self._buffer, self._base, self.fault = b"", self.end, None
+        late = self._padded(self.end)
+        self.digest.update(self._buffer[:late])
+        self.end += late
+
     def behind(self, size: int) -> bytes:
         """Everything behind the committed bytes of a segment of `size` bytes."""
         return self._read(size - self.end, self.end) if size > self.end else b""

@@ -30,6 +30,13 @@ class Found(Exception):
     """A broken promise, or a refusal of a legal state, and the way there."""
 
 
+def after(scenario: type[Scenario]) -> State:
+    """What a scenario leaves that no crash disturbs."""
+    oracle, fs = Oracle(), SimFs(Disk(), lambda *_: None)
+    scenario(fs, SimHost(9, 0), oracle).run()
+    return State(flushed(fs.disk), oracle, 0)
+
+
 class Explorer:
     """Counts the states it has run to their end."""
 
@@ -40,9 +47,9 @@ class Explorer:
         self._random = Random(seed)
         self._seen: list[set[object]] = [set() for _ in range(len(mode.crashes) + 1)]
 
-    def explore(self) -> int:
-        """The number of states. Raises: Found."""
-        self._explore(State(Disk(), Oracle(), 0), 0)
+    def explore(self, start: State | None = None) -> int:
+        """The number of states that were run to their end. Raises: Found."""
+        self._explore(start or State(Disk(), Oracle(), 0), 0)
         return self.states
 
     def _explore(self, state: State, depth: int) -> None:
@@ -67,9 +74,7 @@ class Explorer:
         for next_state in following:
             self._explore(next_state, depth + 1)
 
-    def _crashes(
-        self, fs: SimFs, kind: str, handle: int, payload: bytes, at: State, depth: int
-    ) -> Iterator[State]:
+    def _crashes(self, fs: SimFs, kind: str, handle: int, payload: bytes, at: State, depth: int) -> Iterator[State]:
         """The states not seen before at this depth that a crash here may leave."""
         power = self.mode.crashes[depth] == "p"
         later_power = "p" in self.mode.crashes[depth + 1 :]

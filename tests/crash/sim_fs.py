@@ -87,7 +87,8 @@ class SimFs:
     def _change(self, handle: int, *op: str | int) -> None:
         node = self._dir(handle)
         self.disk.nodes[self._handles[handle]] = node._replace(
-            pending=(*node.pending, op), now=applied(node.now, op)  # type: ignore[arg-type]
+            pending=(*node.pending, op),
+            now=applied(node.now, op),  # type: ignore[arg-type]
         )
 
     def _add(self, handle: int, name: str, node: FileNode | DirNode) -> int:
@@ -165,12 +166,15 @@ class SimFs:
         self.disk.nodes[self._handles[file]] = node._replace(earlier=node.now, now=now)
 
     def sync(self, file: int) -> None:
+        self.flush(file)
+
+    def sync_new(self, file: int) -> None:
+        self.flush(file)
+
+    def flush(self, file: int) -> None:
         self._before(self, "sync", file, b"")
         node = self._file(file)
         self.disk.nodes[self._handles[file]] = FileNode(node.now, None, node.now)
-
-    def sync_new(self, file: int) -> None:
-        self.sync(file)
 
     def sync_dir(self, directory: int) -> None:
         node = self._dir(directory)
