@@ -137,7 +137,9 @@ def run_details(run_dir: Path, report: ReportColumns) -> tuple[CaseDetail, ...]:
     from dfah_cli.report.details import case_details
     from dfah_cli.workflow.analyze import analyze
 
-    if report.cases_selected > MAX_DETAILED_CASES or not report.episodes_completed:
+    # Verifying once more, with paths kept, is paid for only where paths are shown.
+    varied = report.flagged_groups or any(case.dar < 1.0 for case in report.case_reports)
+    if report.cases_selected > MAX_DETAILED_CASES or not varied:
         return ()
     verified = analyze(run_dir, mode=report.mode, keep_examples=True).verified
     return tuple(case_details(verified.table))
