@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 JOBS ?= auto
 
-.PHONY: help demo test check lint plan-check bench soak golden docs clean
+.PHONY: help demo test check lint plan-check bench soak golden browser clean
 
 help:
 	@echo "make demo        set up and run: dfah-run suite=toy-risk replays=3"
@@ -15,6 +15,7 @@ help:
 	@echo "make plan-check  fail when plans.lock is stale"
 	@echo "make bench       measure speed against the peer and the disk (builds an environment for the peer)"
 	@echo "make soak        slow, exhaustive and statistical tests"
+	@echo "make browser     install what the browser tests need (Debian's chromium, as root)"
 	@echo "make golden      rewrite the golden files, to be read in the diff"
 
 $(STAMP): pyproject.toml
@@ -51,6 +52,10 @@ soak: $(STAMP)
 
 golden: $(STAMP)
 	$(BIN)/python -m pytest tests/golden --update-golden
+
+browser: $(STAMP)
+	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium; }
+	$(BIN)/python -m pip install --quiet playwright axe-playwright-python
 
 clean:
 	rm -rf $(VENV) .dfah dist build
