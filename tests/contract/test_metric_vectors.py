@@ -144,3 +144,10 @@ def test_an_empty_path_is_a_path() -> None:
     report = of_tasks({"t": {"A": [("Y", "")]}})
     assert report.tar is not None
     assert (report.tar.strong, report.status) == (1.0, "complete")
+
+
+def test_a_decision_that_is_wrong_every_time_is_perfectly_repeatable() -> None:
+    for label in ("Y", "N"):
+        report = replayed(a_scripted_agent({"A": [(label, "T")]}), f"run {label}")
+        assert (report.dar, report.gap, report.status) == (1.0, 0.0, "complete")
+    assert not [name for name in report.content if "correct" in name or "accuracy" in name]

@@ -136,7 +136,7 @@ def test_a_rejected_call_is_recorded_and_its_function_never_runs(
     assert SECRET.encode() not in bytes_below(out)
 
 
-@pytest.mark.parametrize("result", [float("nan"), b"x", object(), {1: 2}, "\ud800"], ids=str)
+@pytest.mark.parametrize("result", [float("nan"), b"x", object(), {1: 2}, "\ud800"], ids=lambda v: type(v).__name__)
 def test_a_result_that_cannot_be_hashed_is_an_error_of_the_call(result: Any, out: Path) -> None:
     suite = a_suite(("A",))
     agent = a_scripted_agent(

@@ -83,7 +83,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("options", "told"), BAD, ids=str)
+@pytest.mark.parametrize(("options", "told"), BAD, ids=lambda value: value if isinstance(value, str) else None)
 def test_a_wrong_argument_is_refused_at_construction_by_name(options: dict[str, Any], told: str, out: Path) -> None:
     agent = a_scripted_agent()
     with pytest.raises(ConfigurationError, match=told):
