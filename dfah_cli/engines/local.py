@@ -20,8 +20,11 @@ async def run_local(runner: Runner, concurrency: int, agent: Agent | None = None
     left = runner.settle()
     if not left:
         return
+    count = min(concurrency, left)
+    if agent is not None:
+        await opening(agent, count)
     runner.watch().start()
-    workers = [asyncio.ensure_future(runner.work()) for _ in range(min(concurrency, left))]
+    workers = [asyncio.ensure_future(runner.work()) for _ in range(count)]
     try:
         await asyncio.gather(*workers)
     except BaseException:
@@ -35,6 +38,21 @@ async def run_local(runner: Runner, concurrency: int, agent: Agent | None = None
         if agent is not None:
             await closing(agent)
     runner.finish()
+
+
+async def opening(agent: Agent, workers: int) -> None:
+    """Lets an adapter with an `aopen` get ready for that many episodes at once, in nobody's time.
+
+    Raises: what it raises, before anything is dispatched; what it had opened by then is closed.
+    """
+    ready = getattr(agent, "aopen", None)
+    if ready is None:
+        return
+    try:
+        await ready(workers)
+    except BaseException:
+        await closing(agent)
+        raise
 
 
 async def closing(agent: Agent) -> None:

@@ -7,6 +7,7 @@ event loop was blocked. An adapter that ignores cancellation is left behind afte
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 from dfah_cli.adapter.contract import Agent, RunContext
 from dfah_cli.adapter.invoke import invoke
@@ -24,6 +25,7 @@ class Caller:
 
     def __init__(self, agent: Agent, manifest: Manifest, limit_s: float | None, clock: Clock, watch: LoopWatch) -> None:
         self._agent = agent
+        self._aready = getattr(agent, "aready", None)
         self._manifest = manifest
         self._limit_s = limit_s
         self._limit_us = None if limit_s is None else int(limit_s * 1_000_000)
@@ -31,6 +33,12 @@ class Caller:
         self._watch = watch
         self.abandoned: set[asyncio.Task[Outcome]] = set()
         self.stopping = False  # set before the run itself cancels calls, which is no act of the adapter
+
+    async def ready(self) -> None:
+        """Lets an adapter with an `aready` prepare for one more episode, before its intent and in nobody's time."""
+        if self._aready is not None:
+            with contextlib.suppress(Exception):
+                await self._aready()
 
     async def call(self, case: Case, context: RunContext) -> tuple[Outcome, int]:
         """The outcome and the microseconds it took.

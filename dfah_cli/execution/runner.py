@@ -162,6 +162,7 @@ class Runner:
         worker = _Worker()
         try:
             while (ordinal := await self._take(worker)) is not None:
+                await self._caller.ready()
                 await self._episode(worker, ordinal)
         finally:
             await self._flush(worker)

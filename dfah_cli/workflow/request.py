@@ -16,6 +16,7 @@ REPORT_FORMATS = ("html", "md", "junit", "json")
 # The adapter of a request whose `agent` is a declaration such as {kind: openai, …}.
 DECLARED = "dfah_cli.integrations.declared:agent_from_mapping"
 ENGINES = ("local", "ray")
+ISOLATIONS = ("process", "fresh")
 
 USD = fields.optional(fields.real(0.0, above=True))
 
@@ -57,6 +58,7 @@ class RunRequest:
     Operational
     out: the run directory; None for one named after the plan, inside `store`.
     budget_usd, max_episode_cost_usd: US dollars; None for no limit.
+    isolation: process for episodes in worker processes, fresh for a new one each; None for none.
     """
 
     adapter: str = field(validator=fields.name)
@@ -81,6 +83,8 @@ class RunRequest:
     store: str = field(default=".dfah/runs", validator=fields.name)
     capture_tool_arguments: bool = field(default=False, validator=fields.flag)
     recover_stale_lease: bool = field(default=False, validator=fields.flag)
+    isolation: str | None = field(default=None, validator=fields.optional(fields.one_of(*ISOLATIONS)))
+    worker_memory_mb: int | None = field(default=None, validator=fields.optional(fields.integer(16)))
     lease_token: str | None = field(default=None, repr=False, validator=fields.optional(fields.name))
     engine: Engine = field(factory=Engine, validator=fields.instance_of(Engine))
     report: tuple[ReportFile, ...] = field(
@@ -93,6 +97,8 @@ class RunRequest:
             raise ConfigurationError("mode 'blocking' needs a gate; name one, or use mode 'shadow'")
         if self.budget_usd is not None and self.max_episode_cost_usd is None:
             raise ConfigurationError("budget_usd needs max_episode_cost_usd: the most that one episode can cost")
+        if self.worker_memory_mb is not None and self.isolation is None:
+            raise ConfigurationError("worker_memory_mb needs isolation: process (or fresh)")
 
     @property
     def design(self) -> Design:

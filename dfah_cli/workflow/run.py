@@ -8,6 +8,7 @@ from typing import Any
 
 from attrs import frozen
 
+from dfah_cli.adapter.contract import Agent
 from dfah_cli.errors import ExitCode
 from dfah_cli.evidence.verify import VerifiedRun
 from dfah_cli.execution.events import Observer, silent
@@ -73,6 +74,17 @@ def make_replay(
     )
 
 
+def isolated(agent: Agent, suite: Suite, request: RunRequest) -> Agent:
+    """The agent itself, or what stands for it when its episodes are to run in processes of their own."""
+    if request.isolation is None:
+        return agent
+    from dfah_cli.engines.isolation.agent import IsolatedAgent
+    from dfah_cli.engines.isolation.process import Load
+
+    where = Load(adapter=request.adapter, agent=request.agent, suite=request.suite, memory_mb=request.worker_memory_mb)
+    return IsolatedAgent(agent, suite, where, fresh=request.isolation == "fresh")
+
+
 def references(request: RunRequest) -> dict[str, Any]:
     """What the request named, for a successor of the run; a place on this machine and parameter values are left out."""
     suite = request.suite
@@ -88,6 +100,7 @@ def execute(request: RunRequest, observer: Observer = silent, *, parent: Mapping
     Raises: DFAHError; nothing was dispatched when it is a ConfigurationError or a LeaseError.
     """
     agent, suite = load(request)
+    agent = isolated(agent, suite, request)
     replay = make_replay(request, suite, observer, parent=parent)
     recorded = replay.record(agent)
     run_dir = replay.output_path(agent.manifest)

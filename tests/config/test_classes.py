@@ -35,6 +35,8 @@ OTHER: dict[str, Any] = {
     "capture_tool_arguments": "true",
     "recover_stale_lease": "true",
     "lease_token": "t",
+    "isolation": "process",
+    "worker_memory_mb": "null",
     "gate.min_dar": 0.5,
     "gate.min_tar_seq": 0.5,
     "gate.max_gap": 0.5,

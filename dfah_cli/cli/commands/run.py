@@ -52,6 +52,13 @@ LIMITS = stacked(
     option("--concurrency", type=click.IntRange(min=1), default=1, show_default=True, help="Episodes in flight."),
     BUDGET,
     EPISODE_COST,
+    option(
+        "--isolation",
+        type=click.Choice(["process", "fresh"]),
+        default=None,
+        help="Episodes in worker processes; fresh: a new one for each.",
+    ),
+    option("--worker-memory-mb", type=click.IntRange(min=16), default=None, help="Memory of a worker process, MiB."),
     option("--capture-tool-arguments", is_flag=True, help="Record tool arguments, not only their hashes."),
     option("--otel/--no-otel", default=False, help="Export OpenTelemetry spans."),
     option("--dry-run", is_flag=True, help="Print the frozen plan and its digest; dispatch nothing."),

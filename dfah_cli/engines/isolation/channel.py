@@ -1,0 +1,49 @@
+"""JSON lines over a socket between a run and one of its worker processes."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import Any
+
+from dfah_cli.canonical import canonical_bytes, parse
+
+MAX_LINE = 256 * 1024 * 1024
+Message = dict[str, Any]
+
+
+class Channel:
+    """One end of the socket. What is sent arrives in order; several tasks may send."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+
+    @classmethod
+    async def over(cls, end: socket.socket) -> Channel:
+        """The channel over a connected socket, which it owns from now on."""
+        return cls(*await asyncio.open_connection(sock=end, limit=MAX_LINE))
+
+    async def send(self, message: Message) -> None:
+        """Sends one message.
+
+        Raises: ValidationError when it is no JSON; ConnectionError when nobody is there any more.
+        """
+        # One write for each message: writes of several tasks never mix.
+        self._writer.write(canonical_bytes(message) + b"\n")
+        await self._writer.drain()
+
+    async def receive(self) -> Message | None:
+        """The next message; None when the other end is gone."""
+        try:
+            line = await self._reader.readline()
+        except (ConnectionError, ValueError):
+            return None
+        if not line.endswith(b"\n"):
+            return None
+        message = parse(line, "message of a worker")
+        assert isinstance(message, dict)
+        return message
+
+    def close(self) -> None:
+        """Closes the socket; the other end notices."""
+        self._writer.close()

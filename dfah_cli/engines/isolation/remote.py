@@ -1,0 +1,110 @@
+"""A tool session as an adapter in a worker process sees it: calls go to the run, which records them and has them
+executed here."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from typing import Any
+
+from dfah_cli.adapter import functions
+from dfah_cli.adapter.registry import ToolRegistry
+from dfah_cli.canonical import copy_json
+from dfah_cli.engines.isolation.channel import Channel, Message
+from dfah_cli.errors import AgentContractError, ToolExecutionError, ValidationError
+from dfah_cli.records.codec import record
+from dfah_cli.records.trajectory import ToolCall, Trajectory
+
+# Of the process, not of the session: an answer that comes too late must not be taken for that of a later call.
+_NUMBERS = itertools.count()
+
+
+class RemoteSession:
+    """Has the interface of `ToolSession`."""
+
+    def __init__(self, channel: Channel, registry: ToolRegistry) -> None:
+        self._channel, self._registry = channel, registry
+        self._loop = asyncio.get_running_loop()
+        self._answers: dict[int, asyncio.Future[Message]] = {}
+        self._outputs: dict[int, Any] = {}
+        self._calls: tuple[ToolCall, ...] = ()
+        # Every path that was handed out: one of them as the result's own path means "as recorded".
+        self._paths: list[Trajectory] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    async def call(self, name: str, /, **arguments: Any) -> Any:
+        """The raw result of a tool.
+
+        Raises: ToolExecutionError when the call is rejected or fails.
+        """
+        if self._closed:
+            raise ToolExecutionError("the tool session is closed: the episode has ended before this call")
+        number = next(_NUMBERS)
+        answer: asyncio.Future[Message] = self._loop.create_future()
+        self._answers[number] = answer
+        copied, is_json = _as_json(arguments)
+        shown = name if isinstance(name, str) else repr(type(name))
+        await self._channel.send({"t": "call", "id": number, "name": shown, "arguments": copied, "is_json": is_json})
+        told = await answer
+        self._calls = tuple(record(ToolCall, call) for call in told["calls"])
+        if told["t"] == "rejected":
+            raise ToolExecutionError(told["message"])
+        return self._outputs.pop(number)
+
+    def call_sync(self, name: str, /, **arguments: Any) -> Any:
+        """`call` for plain adapters.
+
+        Raises: ToolExecutionError as `call` does; AgentContractError inside an event loop, which it would hold.
+        """
+        if asyncio._get_running_loop() is not None:
+            raise AgentContractError("call_sync inside an event loop would hold it; await context.tools.call(...)")
+        return asyncio.run_coroutine_threadsafe(self.call(name, **arguments), self._loop).result()
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The calls as they were recorded when the last one ended."""
+        return self._calls
+
+    def trajectory(self) -> Trajectory:
+        """The calls so far; the run puts its own record in its place."""
+        path = Trajectory.of(self._calls)
+        self._paths.append(path)
+        return path
+
+    def is_own(self, path: Trajectory) -> bool:
+        """Whether a path is one that was handed out here."""
+        return any(path is one or path == one for one in self._paths)
+
+    def close(self) -> None:
+        """Ends the session: later calls are refused."""
+        self._closed = True
+
+    def heard(self, message: Message) -> None:
+        """Takes a message of the run's."""
+        if message["t"] == "execute":
+            task = asyncio.ensure_future(self._execute(message))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        elif (answer := self._answers.pop(message["id"], None)) is not None and not answer.done():
+            answer.set_result(message)
+
+    async def _execute(self, message: Message) -> None:
+        number = message["id"]
+        try:
+            output = await functions.run(self._registry.function(message["name"]), **message["arguments"])
+        except BaseException as problem:  # noqa: BLE001 - whatever a tool raises is the outcome of its call
+            await self._channel.send({"t": "failed", "id": number, "kind": type(problem).__name__})
+            return
+        self._outputs[number] = output
+        copied, is_json = _as_json(output)
+        await self._channel.send({"t": "executed", "id": number, "output": copied, "is_json": is_json})
+
+
+def _as_json(value: Any) -> tuple[Any, bool]:
+    try:
+        return copy_json(value), True
+    except ValidationError:
+        return None, False
+    except Exception:  # noqa: BLE001 - the value is the user's object, with methods of its own
+        return None, False

@@ -1,0 +1,135 @@
+"""The worker process: loads the agent as the run did, then runs one episode after another.
+
+    python -m dfah_cli.workflow.worker SOCKET WATCHED
+
+SOCKET, WATCHED: file descriptors. It ends as soon as the other end of either is gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+import sys
+import threading
+from typing import Any
+
+from dfah_cli.adapter.contract import Agent, RunContext
+from dfah_cli.adapter.invoke import invoke
+from dfah_cli.adapter.registry import ToolRegistry
+from dfah_cli.engines.isolation.channel import Channel, Message
+from dfah_cli.engines.isolation.remote import RemoteSession
+from dfah_cli.errors import DFAHError
+from dfah_cli.execution.outcome import exception_kind
+from dfah_cli.records.case import Case
+from dfah_cli.records.codec import plain, record
+from dfah_cli.redaction import redact
+
+MAX_TEXT = 2000
+
+
+async def serve(channel: Channel) -> None:
+    """Works until the run is gone."""
+    asked = await channel.receive()
+    if asked is None:
+        return
+    try:
+        agent = _loaded(asked)
+    except DFAHError as problem:
+        await channel.send({"t": "broken", "message": str(problem)})
+        return
+    await channel.send({"t": "ready"})
+    while (asked := await channel.receive()) is not None:
+        # Anything else belongs to an episode that is over.
+        if asked["t"] == "episode":
+            await _episode(channel, agent, asked)
+
+
+def _loaded(asked: Message) -> Agent:
+    from dfah_cli.workflow.freezing import load
+    from dfah_cli.workflow.request import RunRequest
+
+    agent, _ = load(RunRequest(adapter=asked["adapter"], agent=asked["agent"], suite=asked["suite"]))
+    _limit_memory(asked["memory_mb"])
+    return agent
+
+
+def _limit_memory(memory_mb: int | None) -> None:
+    """From now on an allocation beyond the limit fails; on systems without such a limit nothing happens."""
+    if memory_mb is None or not sys.platform.startswith("linux"):
+        return
+    import resource
+
+    limit = memory_mb * 1024 * 1024
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+
+
+async def _episode(channel: Channel, agent: Agent, asked: Message) -> None:
+    registry = getattr(agent, "tools", None)
+    session = RemoteSession(channel, registry) if asked["tools"] and isinstance(registry, ToolRegistry) else None
+    context = RunContext(**asked["context"], tools=session)  # type: ignore[arg-type]  # the same interface
+    running = asyncio.ensure_future(_outcome(agent, record(Case, asked["case"]), context))
+    hearing = asyncio.ensure_future(_hear(channel, session))
+    await asyncio.wait({running, hearing}, return_when=asyncio.FIRST_COMPLETED)
+    if not running.done():
+        # The run is gone.
+        os._exit(1)
+    hearing.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await hearing
+    if session is not None:
+        session.close()
+    await channel.send(running.result())
+
+
+async def _hear(channel: Channel, session: RemoteSession | None) -> None:
+    while (message := await channel.receive()) is not None:
+        if session is not None:
+            session.heard(message)
+
+
+async def _outcome(agent: Agent, case: Case, context: RunContext) -> Message:
+    try:
+        result = await invoke(agent, case, context)
+        session: Any = context.tools
+        own_path = session is not None and session.is_own(result.trajectory)
+        return {"t": "returned", "result": plain(result), "own_path": own_path}
+    except BaseException as problem:  # noqa: BLE001 - inside an episode nothing escapes
+        return {"t": "raised", "kind": exception_kind(problem), "text": _text(problem)}
+
+
+def _text(problem: BaseException) -> str:
+    try:
+        text = str(problem)[:MAX_TEXT]
+    except Exception:  # noqa: BLE001 - __str__ is the user's code
+        return "(its text could not be read)"
+    return redact(text.encode("utf-8", "replace").decode("utf-8"))
+
+
+def _end_with(watched: int) -> None:
+    """Ends this process when the run is gone, also while an adapter holds the event loop."""
+
+    def watch() -> None:
+        os.read(watched, 1)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="dfah-watch", daemon=True).start()
+
+
+def main() -> None:
+    """Runs the worker on the two descriptors of the command line."""
+    end, watched = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2])
+    _end_with(watched)
+
+    async def work() -> None:
+        await serve(await Channel.over(end))
+
+    with contextlib.suppress(ConnectionError, KeyboardInterrupt):
+        asyncio.run(work())
+    # Threads that an adapter left behind must not keep the process.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
