@@ -52,11 +52,26 @@ def list_runs(root: str | Path) -> Iterator[Listed]:
 
     Raises: ConfigurationError when there is no such directory.
     """
+    return map(look, run_directories(root))
+
+
+def run_directories(root: str | Path) -> Iterator[Path]:
+    """The same as paths alone.
+
+    Raises: ConfigurationError when there is no such directory.
+    """
     place = Path(root)
     if not place.is_dir():
         raise ConfigurationError(f"{place}: no such directory; runs are made by: dfah run --agent REF")
-    for found in _run_directories(place, MAX_DEPTH):
-        yield look(found)
+    return _run_directories(place, MAX_DEPTH)
+
+
+def state_of(place: Path) -> str:
+    """Who holds a run, or how it was left: sealed, running, held elsewhere, stale lease, unfinished.
+
+    Raises: StorageError.
+    """
+    return _state(holding(str(place)).occupancy, (place / layout.SEAL).is_file())
 
 
 def _run_directories(place: Path, depth: int) -> Iterator[Path]:
@@ -85,13 +100,12 @@ def look(place: Path) -> Listed:
 
 def _facts(place: Path) -> dict[str, Any]:
     plan = plan_from_bytes((place / layout.PLAN).read_bytes())
-    held = holding(str(place)).occupancy
     sealed = (place / layout.SEAL).is_file()
     facts: dict[str, Any] = {
         "suite": f"{plan.suite_id} {plan.suite_version}",
         "planned": plan.episodes_planned,
-        "state": _state(held, sealed),
-        "verdict": _verdict(place),
+        "state": state_of(place),
+        "verdict": verdict_of(place),
     }
     stated = _newest(place / layout.REPORTS)
     columns = {} if stated is None else _columns(stated)
@@ -127,7 +141,8 @@ def _columns(report: Path) -> dict[str, Any]:
     return {name.decode(): parse(value) for name, value in _COLUMN.findall(text)}
 
 
-def _verdict(place: Path) -> str | None:
+def verdict_of(place: Path) -> str | None:
+    """Verdict of the newest gate record; None without one."""
     newest = _newest(place / layout.GATES)
     if newest is None:
         return None
