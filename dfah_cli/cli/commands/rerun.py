@@ -42,12 +42,15 @@ def command(
     if not ineligible:
         raise click.UsageError("say which cases: --ineligible")
     from dfah_cli.cli.show import show_plan
+    from dfah_cli.render.text import escape
     from dfah_cli.workflow.run import plan_only
 
     found = _succession(run, out, **given)
     screen = Screen(as_json=as_json)
     plan, commitment = found.parent["run_plan_sha256"], found.parent["commitment"]
-    screen.note(f"successor of {run}: {len(found.cases)} cases; parent plan {plan}, commitment {commitment}")
+    count = len(found.cases)
+    what = "1 case" if count == 1 else f"{count} cases"
+    screen.note(f"successor of {escape(run)}: {what}; parent plan {plan}, commitment {commitment}")
     if dry_run:
         show_plan(plan_only(found.request), screen)
         screen.flush()
