@@ -11,7 +11,8 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from queue import SimpleQueue
 from types import FrameType
 from typing import Any
 
@@ -21,17 +22,37 @@ STRAGGLER_S = 0.2
 
 Work = Coroutine[Any, Any, None]
 Stop = Callable[[str], None]
+Running = tuple[asyncio.AbstractEventLoop, "asyncio.Task[None]"]
 
 
-def drive(work: Callable[[], Work], stop: Stop) -> None:
+class Halt:
+    """Lets another thread ask a run to stop, before it begins as well as later."""
+
+    def __init__(self) -> None:
+        self._ask: Stop | None = None
+        self._reason: str | None = None
+
+    def bind(self, ask: Stop) -> None:
+        """From now on `ask` hears the reason."""
+        self._ask = ask
+        if self._reason is not None:
+            ask(self._reason)
+
+    def __call__(self, reason: str) -> None:
+        self._reason = reason
+        if self._ask is not None:
+            self._ask(reason)
+
+
+def drive(work: Callable[[], Work], stop: Stop, halt: Halt | None = None) -> None:
     """Runs the coroutine on a loop of its own; inside a running loop (a notebook), in a thread of its own.
 
     Raises: what the coroutine raises; KeyboardInterrupt after a second signal.
     """
     if _loop_is_running():
-        _in_thread(work, stop)
+        _in_thread(work, stop, halt)
     else:
-        _on_own_loop(work, stop)
+        _on_own_loop(work, stop, halt)
 
 
 def _loop_is_running() -> bool:
@@ -42,30 +63,37 @@ def _loop_is_running() -> bool:
     return True
 
 
-def _in_thread(work: Callable[[], Work], stop: Stop) -> None:
+def _in_thread(work: Callable[[], Work], stop: Stop, halt: Halt | None) -> None:
     failures: list[BaseException] = []
+    begun: SimpleQueue[Running | None] = SimpleQueue()
 
     def body() -> None:
         try:
-            _on_own_loop(work, stop)
+            _on_own_loop(work, stop, halt, begun.put)
         except BaseException as problem:  # noqa: BLE001 - carried over to the calling thread
             failures.append(problem)
+            begun.put(None)
 
     thread = threading.Thread(target=body, name="dfah-run", daemon=True)
     thread.start()
-    try:
-        thread.join()
-    except KeyboardInterrupt:
-        stop("interrupted")
-        thread.join()
+    running = begun.get()
+    if running is not None:
+        # The caller's loop cannot hear a signal while it is blocked here.
+        with _signals(*running, stop):
+            thread.join()
     if failures:
         raise failures[0]
 
 
-def _on_own_loop(work: Callable[[], Work], stop: Stop) -> None:
+def _on_own_loop(
+    work: Callable[[], Work], stop: Stop, halt: Halt | None, begun: Callable[[Running], None] = lambda _: None
+) -> None:
     loop = asyncio.new_event_loop()
     loop.set_exception_handler(lambda _loop, _context: None)
     task = loop.create_task(work())
+    begun((loop, task))
+    if halt is not None:
+        halt.bind(lambda reason: _soon(loop, stop, reason))
     try:
         with _signals(loop, task, stop):
             _until_done(loop, task)
@@ -98,10 +126,10 @@ def _signals(loop: asyncio.AbstractEventLoop, task: asyncio.Task[None], stop: St
 
     def handle(number: int, _frame: FrameType | None) -> None:
         seen.append(number)
-        loop.call_soon_threadsafe(stop, REASONS[signal.Signals(number)])
+        _soon(loop, stop, REASONS[signal.Signals(number)])
         if len(seen) == 1:
             return
-        loop.call_soon_threadsafe(task.cancel)
+        _soon(loop, task.cancel)
         if len(seen) == 2:
             # An adapter that blocks the loop cannot be cancelled; the store is safe, so leaving is.
             timer = threading.Timer(LAST_WORD_S, os._exit, args=(128 + number,))
@@ -114,6 +142,12 @@ def _signals(loop: asyncio.AbstractEventLoop, task: asyncio.Task[None], stop: St
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
+
+
+def _soon(loop: asyncio.AbstractEventLoop, callback: Callable[..., object], *arguments: object) -> None:
+    # A loop that is closed has nothing left to stop.
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(callback, *arguments)
 
 
 def _abandon(loop: asyncio.AbstractEventLoop) -> None:

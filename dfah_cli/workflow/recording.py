@@ -13,7 +13,7 @@ from attrs import frozen
 from dfah_cli.adapter.contract import Agent
 from dfah_cli.adapter.registry import ToolRegistry
 from dfah_cli.canonical import canonical_bytes, digest_bytes
-from dfah_cli.engines.drive import drive
+from dfah_cli.engines.drive import Halt, drive
 from dfah_cli.engines.local import run_local
 from dfah_cli.evidence.verify import VerifiedRun, verify
 from dfah_cli.execution.clock import Clock
@@ -55,6 +55,7 @@ class Job:
     provenance: dict[str, Any]
     recover_stale_lease: bool = False
     lease_token: str | None = None
+    halt: Halt | None = None
 
 
 @frozen(kw_only=True)
@@ -170,7 +171,7 @@ def _replay(job: Job, writer: RunWriter, clock: Clock, observer: Observer) -> Ta
         clock=clock,
         observer=observer,
     )
-    drive(lambda: run_local(runner, job.settings.concurrency, job.agent), runner.request_stop)
+    drive(lambda: run_local(runner, job.settings.concurrency, job.agent), runner.request_stop, job.halt)
     return runner.tally
 
 

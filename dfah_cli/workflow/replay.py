@@ -8,9 +8,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from attrs import evolve
+
 from dfah_cli.adapter.contract import Agent, agent_problem
 from dfah_cli.adapter.git import git_state
 from dfah_cli.adapter.registry import ToolRegistry
+from dfah_cli.engines.drive import Halt
 from dfah_cli.errors import AgentContractError, ConfigurationError, GateViolationError, OptionalDependencyError
 from dfah_cli.execution.clock import Clock, SystemClock
 from dfah_cli.execution.events import Observer, silent
@@ -120,13 +123,19 @@ class Replay:
 
         Raises: GateViolationError in blocking mode when the gate does not pass; see `record` for the rest.
         """
-        recorded = self.record(agent)
-        self._enforce(recorded, agent)
-        return recorded.report
+        return self._run(agent, None)
 
     async def arun(self, agent: Agent) -> Report:
         """`run` for async callers: the replay has a thread and a loop of its own, the caller's loop stays free."""
-        return await asyncio.get_running_loop().run_in_executor(None, self.run, agent)
+        halt = Halt()
+        work = asyncio.get_running_loop().run_in_executor(None, self._run, agent, halt)
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            # What is in flight is drained and committed before the caller goes on.
+            halt("interrupted")
+            await asyncio.wait({work})
+            raise
 
     def record(self, agent: Agent) -> Recorded:
         """`run` with everything it came to, and without raising for a gate.
@@ -134,7 +143,15 @@ class Replay:
         Raises: ConfigurationError, LeaseError, DesignMismatchError before any call; ArtifactError when what is
         recorded cannot be believed; StorageError when the disk fails.
         """
-        job = self._job(agent)
+        return self._record(agent, None)
+
+    def _run(self, agent: Agent, halt: Halt | None) -> Report:
+        recorded = self._record(agent, halt)
+        self._enforce(recorded, agent)
+        return recorded.report
+
+    def _record(self, agent: Agent, halt: Halt | None) -> Recorded:
+        job = evolve(self._job(agent), halt=halt)
         recorded = record_run(job, _run_store(self.output_path(job.manifest)), self.clock, self.observer)
         self.last_gate_result = recorded.gate_result
         return recorded

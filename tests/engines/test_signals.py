@@ -107,3 +107,12 @@ def test_the_second_signal_leaves_at_once_and_the_run_can_be_resumed(how: str, o
     if how == "hangs":
         assert resumes_without_a_stale_lease(out) == 2
         assert sorted(statuses(out)) == ["interrupted", "valid", "valid"]
+
+
+@pytest.mark.parametrize("surroundings", ["notebook", "async"])
+def test_an_interrupt_stops_a_run_inside_a_callers_loop(surroundings: str, out: Path) -> None:
+    process = started(out, "drains", surroundings)
+    process.send_signal(signal.SIGINT)
+    ended(process)
+    assert len(statuses(out)) == 1
+    assert resumes_without_a_stale_lease(out) == 2
