@@ -31,6 +31,8 @@ COMMANDS = {
     "inspect": ("inspect", "Replays of a case side by side, or the queue of cases to review."),
     "gate": ("gate", "Apply a policy to a run; a failing gate exits 1."),
     "compare": ("compare", "What changed between two runs of one suite."),
+    "measure": ("measure", "Measure replays that were recorded elsewhere."),
+    "power": ("power", "Cases, replays, calls and money that a claim needs."),
     "report": ("report", "Write a run's report as HTML, Markdown, JSON or JUnit XML."),
     "export": ("export", "Write tables (CSV, Parquet) or an every-eval-ever record."),
     "plan": ("plan", "Show, lock, check and compare the frozen plans of run configs."),
