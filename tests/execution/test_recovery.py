@@ -1,0 +1,40 @@
+"""What an earlier session left behind: reuse, resume, or interrupt, and what it spent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dfah_cli.execution.recovery import ACTIONS, NOTHING_YET, Action, survey
+from dfah_cli.store.protocol import SlotState
+
+
+def test_only_an_intent_without_an_outcome_is_interrupted() -> None:
+    assert {state: ACTIONS[state] for state in SlotState} == {
+        SlotState.ABSENT: Action.DISPATCH,
+        SlotState.PLANNED: Action.DISPATCH,
+        SlotState.DISPATCHING: Action.INTERRUPT,
+        SlotState.COMMITTED: Action.REUSE,
+    }
+
+
+def intent(ordinal: int, reserved: int = 10) -> tuple[str, dict[str, Any]]:
+    return "", {"t": "dispatching", "i": ordinal, "at": f"at {ordinal}", "reserved_nusd": reserved}
+
+
+def episode(ordinal: int, cost: int, state: str = "complete") -> tuple[str, dict[str, Any]]:
+    return "", {"t": "episode", "i": ordinal, "cost_nusd": cost, "dispatch_state": state}
+
+
+def test_an_open_intent_counts_as_spent_with_its_reservation() -> None:
+    found = survey([intent(0), episode(0, 3), intent(1), intent(2, 7)])
+    assert (found.spent_nusd, found.dearest_nusd) == (20, 3)
+    assert found.open_intents == {1: "at 1", 2: "at 2"}
+
+
+def test_an_unknown_outcome_stays_counted_with_its_reservation() -> None:
+    found = survey([intent(0), episode(0, 0, "unknown_after_dispatch")])
+    assert (found.spent_nusd, found.open_intents) == (10, {})
+
+
+def test_no_record_is_nothing() -> None:
+    assert survey([]) == NOTHING_YET
