@@ -20,6 +20,7 @@ from dfah_cli.errors import ConfigurationError
 from dfah_cli.integrations.declared import code_digest, source_file
 from dfah_cli.integrations.seam import Answer, Contract, ObservedAgent, Prices
 from dfah_cli.integrations.tools import named, registry_of
+from dfah_cli.integrations.wire.pace import Pace
 from dfah_cli.integrations.wire.tap import watch
 from dfah_cli.records.suite import Suite
 
@@ -37,6 +38,7 @@ def bring(
     prices: Prices | Mapping[str, float] | None = None,
     parameter_paths: Mapping[str, Sequence[str | int] | str] | None = None,
     internal_tools: Iterable[str] = (),
+    requests_per_minute: float | None = None,
 ) -> Callable[[Answer], ObservedAgent]:
     """A decorator that makes an agent of a function of (case, context) which returns the agent's text.
 
@@ -46,9 +48,11 @@ def bring(
     parameters: what every request sends under these names, such as temperature; other sampling parameters on the wire
     are a contract error. sources: modules or files whose code is part of the experiment, beside the function's own
     file and those of the tools. prices: US dollars for a million tokens: input, output, cached_input.
+    requests_per_minute: of all episodes together; None for no limit.
     Raises: ConfigurationError when client, tools or suite do not fit.
     """
     loaded = Suite.load(suite)
+    pace = Pace(requests_per_minute)
     registry, functions = _tools(tools, loaded)
     for one in client if isinstance(client, list | tuple) else (client,):
         watch(one)
@@ -72,7 +76,7 @@ def bring(
             internal_tools=frozenset(internal_tools),
         )
         priced = prices if isinstance(prices, Prices) or prices is None else Prices(**prices)
-        return ObservedAgent(answer, contract=contract, suite=loaded, tools=registry, prices=priced)
+        return ObservedAgent(answer, contract=contract, suite=loaded, tools=registry, prices=priced, pace=pace)
 
     return decorate
 

@@ -26,7 +26,7 @@ KINDS = {
 }
 APIS = ("chat", "responses", "messages")
 # Keys that change how a request travels, not what is asked: no part of the experiment's identity.
-OPERATIONAL = ("api_key_env", "max_retries", "request_timeout_s", "prices", "tools")
+OPERATIONAL = ("api_key_env", "max_retries", "requests_per_minute", "request_timeout_s", "prices", "tools")
 CLOSING = """End with exactly one line
 DECISION: LABEL
 where LABEL is one of: $labels."""
@@ -48,7 +48,8 @@ class Declaration:
     parameters: sent with every request under these very names.
     api_key_env: name of the environment variable that has the key. base_url: None for the provider's own.
     prices: US dollars for a million tokens. max_turns: answers of the provider in one episode at most.
-    request_timeout_s: of one request. url, command: for `http` and `process`.
+    request_timeout_s: of one request. requests_per_minute: of all episodes together; None for no limit.
+    url, command: for `http` and `process`.
     """
 
     kind: str = field(validator=fields.one_of(*KINDS))
@@ -65,6 +66,9 @@ class Declaration:
     max_retries: int = field(default=2, validator=fields.integer(0, 100))
     request_timeout_s: float = field(
         default=600.0, converter=fields.to_float, validator=fields.real(0.0, 86_400.0, above=True)
+    )
+    requests_per_minute: float | None = field(
+        default=None, converter=fields.to_float, validator=fields.optional(fields.real(0.0, 1e9, above=True))
     )
     prices: Prices = field(factory=Prices, converter=_prices, validator=fields.instance_of(Prices))
     url: str | None = field(default=None, validator=fields.optional(fields.public_name))

@@ -18,6 +18,7 @@ from dfah_cli.errors import ConfigurationError
 from dfah_cli.integrations.declaration import KINDS, Declaration, Setting, prompt_of
 from dfah_cli.integrations.seam import Answer, Contract, ObservedAgent
 from dfah_cli.integrations.tools import named, original, registry_of
+from dfah_cli.integrations.wire.pace import Pace
 from dfah_cli.records.manifest import Manifest
 from dfah_cli.records.suite import Suite
 
@@ -61,6 +62,7 @@ def agent_from_mapping(mapping: Mapping[str, Any], suite: Suite) -> ObservedAgen
         suite=suite,
         tools=bound.registry,
         prices=declaration.prices,
+        pace=Pace(declaration.requests_per_minute),
         prepare=bound.prepare,
         close=[close for close in (made.close, bound.close) if close is not None],
     )

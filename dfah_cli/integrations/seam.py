@@ -22,6 +22,7 @@ from dfah_cli.adapter.registry import ToolRegistry
 from dfah_cli.adapter.session import ToolSession
 from dfah_cli.errors import AgentContractError, ToolExecutionError, ValidationError
 from dfah_cli.integrations.wire.exchange import Exchange, observed
+from dfah_cli.integrations.wire.pace import Pace
 from dfah_cli.integrations.wire.reading import offered_tools
 from dfah_cli.records import fields
 from dfah_cli.records.case import Case
@@ -141,12 +142,14 @@ class ObservedAgent:
         suite: Suite,
         tools: ToolRegistry | None,
         prices: Prices | None = None,
+        pace: Pace | None = None,
         prepare: Callable[[], Awaitable[None]] | None = None,
         close: Sequence[Callable[[], Awaitable[None]]] = (),
     ) -> None:
         self._answer = answer
         self._contract = contract
         self._prices = prices or Prices()
+        self._pace = pace or Pace()
         self._prepare = prepare
         self._close = tuple(close)
         self.suite = suite
@@ -164,7 +167,7 @@ class ObservedAgent:
         """
         if self._prepare is not None:
             await self._prepare()
-        exchange = Exchange(session=context.tools)
+        exchange = Exchange(session=context.tools, pace=self._pace)
         with observed(exchange):
             try:
                 text = await run(self._answer, case, context)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field, frozen
 
+from dfah_cli.integrations.wire.pace import Pace
 from dfah_cli.integrations.wire.reading import Reading, read
 
 if TYPE_CHECKING:
@@ -27,9 +28,13 @@ class Sent:
 
 @define
 class Exchange:
-    """The requests and answers of one episode, in order. session: its tool calls, None without registered tools."""
+    """The requests and answers of one episode, in order.
+
+    session: its tool calls, None without registered tools. pace: when its requests may leave.
+    """
 
     session: ToolSession | None = None
+    pace: Pace = field(factory=Pace)
     sent: list[Sent] = field(factory=list)
     answers: list[Reading] = field(factory=list)
     # Statuses of answers that are none: 429, 500, …

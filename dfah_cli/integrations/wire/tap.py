@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from dfah_cli.errors import ConfigurationError
 from dfah_cli.integrations.wire.exchange import CURRENT, Exchange
+from dfah_cli.integrations.wire.pace import retry_after_s
 
 C = TypeVar("C")
 # Where SDK clients and framework models keep the client below them.
@@ -63,7 +64,10 @@ def _attach(http: Any) -> None:
 
 
 async def _arequest(request: Any) -> None:
-    _request(request)
+    exchange = _current(request)
+    if exchange is not None:
+        await exchange.pace.awaited()
+        _note_request(exchange, request)
 
 
 async def _aresponse(response: Any) -> None:
@@ -71,9 +75,17 @@ async def _aresponse(response: Any) -> None:
 
 
 def _request(request: Any) -> None:
-    exchange = CURRENT.get()
-    if exchange is None or request.method != "POST":
-        return
+    exchange = _current(request)
+    if exchange is not None:
+        exchange.pace.waited()
+        _note_request(exchange, request)
+
+
+def _current(request: Any) -> Exchange | None:
+    return CURRENT.get() if request.method == "POST" else None
+
+
+def _note_request(exchange: Exchange, request: Any) -> None:
     request.headers["accept-encoding"] = "identity"
     try:
         payload = request.content
@@ -85,11 +97,12 @@ def _request(request: Any) -> None:
 
 
 def _response(response: Any) -> None:
-    exchange = CURRENT.get()
-    if exchange is None or response.request.method != "POST":
+    exchange = _current(response.request)
+    if exchange is None:
         return
     if not 200 <= response.status_code < 300:
         exchange.note_failure(response.status_code)
+        exchange.pace.pause(retry_after_s(response.headers.get("retry-after")))
         return
     response.stream = _tee(response, _once(exchange))
 
