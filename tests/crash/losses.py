@@ -8,7 +8,7 @@ garbage as a whole, synced bytes in it included. Kill: the page cache survives; 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 
 from dfah_cli.store.layout import parse_head
 from tests.crash.sim_fs import DirNode, Disk, FileNode, Op, SimFs, applied
@@ -164,7 +164,7 @@ def _units(durable: bytes, now: bytes) -> list[tuple[int, int]]:
     """The new sectors; neighbours that hold only padding, or are too many, count as one."""
     edges = sorted({len(durable), *range(-(-len(durable) // SECTOR) * SECTOR, len(now), SECTOR), len(now)})
     units: list[tuple[int, int]] = []
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         blank = not now[start:end].strip(b" \n")
         before_blank = units and not now[units[-1][0] : units[-1][1]].strip(b" \n")
         if units and ((blank and before_blank) or len(units) >= MOST_UNITS):
