@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from hashlib import sha256
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from attrs import field, frozen
 
@@ -61,8 +61,7 @@ class Expected:
         )
 
 
-@frozen(slots=True)
-class Place:
+class Place(NamedTuple):
     """What the plan says of the slot of an episode."""
 
     case_id: str

@@ -142,6 +142,8 @@ class LogWalk:
                     self._refuse(number, f"line {batch.line + offset}: {error}", error)
                 if given is not None:
                     yield line.h, given
+            # Once a batch is enough: times within one do not differ by anything that is shown.
+            self.end.last_at = stated_time(body) or self.end.last_at
             self._after(batch, scan, number)
 
     def _take(self, kind: str, body: Body, h: str, number: int) -> Body | None:
@@ -161,7 +163,6 @@ class LogWalk:
             self._check_statement(kind, body)
         elif kind == "close":
             self.end.close = body
-        self.end.last_at = stated_time(body) or self.end.last_at
         return body
 
     def _after(self, batch: Batch, scan: SegmentScan, number: int) -> None:
