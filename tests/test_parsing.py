@@ -109,6 +109,6 @@ def test_a_decision_needs_one_marker_line_and_a_label_behind_it(pieces: list[str
 @pytest.mark.parametrize("piece", [" ", "\t", "DECISION", "DECISION ", "DECISION:", "\n", " \n", "DECISION: x\n", ": "])
 def test_the_time_is_linear_in_the_output(piece: str) -> None:
     text = piece * (2_000_000 // len(piece))
-    started = time.perf_counter()
+    started = time.process_time()
     parse_decision(text, LABELS)
-    assert time.perf_counter() - started < 2.0
+    assert time.process_time() - started < 2.0

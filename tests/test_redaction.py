@@ -89,7 +89,7 @@ def test_strings_are_found_at_every_depth() -> None:
 @pytest.mark.parametrize("piece", ["a", "sk-", "https://", "-----BEGIN ", "eyJa.", "bearer ", "x:y@", " ", "AKIA"])
 def test_the_search_is_linear(piece: str) -> None:
     text = piece * (200_000 // len(piece))
-    started = time.perf_counter()
+    started = time.process_time()
     redact(text)
     credential_shape(text)
-    assert time.perf_counter() - started < 2.0
+    assert time.process_time() - started < 2.0
