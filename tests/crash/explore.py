@@ -41,7 +41,7 @@ class Explorer:
     """Counts the states it has run to their end."""
 
     def __init__(self, mode: Mode, scenario: type[Scenario] = Scenario, sample: int = 0, seed: int = 0) -> None:
-        """sample: at the last depth take only so many states of each run; 0 takes all."""
+        """sample: after the first crash take only so many states of each run; 0 takes all."""
         self.mode, self.scenario, self.sample = mode, scenario, sample
         self.states = 0
         self._random = Random(seed)
@@ -69,7 +69,7 @@ class Explorer:
         except Exception as error:
             raise Found(f"after {depth} crash(es) of {self.mode}: {type(error).__name__}: {error}") from error
         before(fs, "end", 0, b"")
-        if self.sample and depth == len(self.mode.crashes) - 1 and len(following) > self.sample:
+        if self.sample and depth > 0 and len(following) > self.sample:
             following = self._random.sample(following, self.sample)
         for next_state in following:
             self._explore(next_state, depth + 1)

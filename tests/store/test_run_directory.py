@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import shutil
 import stat
@@ -243,6 +244,91 @@ class CountingFiles(PosixFiles):
     def sync(self, file: int) -> None:
         self.syncs += 1
         super().sync(file)
+
+
+class FullFiles(PosixFiles):
+    """A disk that is full from a moment on, until the reserve is given up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.full = False
+
+    def append(self, file: int, payload: bytes) -> None:
+        if self.full:
+            super().append(file, payload[:100])
+            raise OSError(errno.ENOSPC, "No space left on device")
+        super().append(file, payload)
+
+    def unlink(self, directory: int, name: str) -> None:
+        super().unlink(directory, name)
+        self.full = self.full and name != "reserve"
+
+
+def test_a_full_disk_takes_what_is_in_flight_and_nothing_new(tmp_path: Path) -> None:
+    fs = FullFiles()
+    with LogStore(tmp_path / "run", fs=fs).open_writer(
+        plan_bytes=a_plan(), manifest_bytes=MANIFEST, clock=fixed_clock, concurrency=2
+    ) as writer:
+        writer.commit_now([planned(0, 4), an_intent(0), an_intent(1)])
+        fs.full = True
+        with pytest.raises(StorageError, match="disk is full"):
+            writer.commit_now([an_episode(0), an_intent(2)])
+        assert list(writer.slots) == [3, 2, 1, 1]
+        with pytest.raises(StorageError, match="disk is full"):
+            writer.commit_now([an_intent(3)])
+        writer.commit_now([an_episode(1)])
+    assert list(open_reader(tmp_path / "run").slots()) == [3, 3, 1, 1]
+    with open_at(tmp_path / "run") as writer:
+        writer.commit_now([an_intent(2)])
+        writer.commit_now([an_episode(2)])
+    assert list(open_reader(tmp_path / "run").slots()) == [3, 3, 3, 1]
+
+
+class BrokenFiles(PosixFiles):
+    """A disk that fails one sync, and then says that all is well."""
+
+    broken = False
+
+    def sync(self, file: int) -> None:
+        if self.broken:
+            self.broken = False
+            raise OSError(errno.EIO, "Input/output error")
+        super().sync(file)
+
+
+def test_a_writer_whose_sync_failed_never_writes_again(tmp_path: Path) -> None:
+    fs = BrokenFiles()
+    with LogStore(tmp_path / "run", fs=fs).open_writer(
+        plan_bytes=a_plan(), manifest_bytes=MANIFEST, clock=fixed_clock
+    ) as writer:
+        writer.commit_now([planned(0, 4)])
+        fs.broken = True
+        with pytest.raises(StorageError, match="Input/output error"):
+            writer.commit_now([an_intent(0)])
+        size = (tmp_path / "run" / "segments" / "00000000.jsonl").stat().st_size
+        with pytest.raises(StorageError):
+            writer.commit_now([an_intent(1)])
+        assert (tmp_path / "run" / "segments" / "00000000.jsonl").stat().st_size == size
+        assert list(writer.slots) == [1, 1, 1, 1]
+    # Nobody was told that the intent is durable; it may be, so the slot is not sent.
+    with open_at(tmp_path / "run") as writer:
+        assert list(writer.slots) == [2, 1, 1, 1]
+
+
+class NetworkFiles(PosixFiles):
+    def is_network(self, directory: int) -> bool:
+        return True
+
+
+def test_a_network_file_system_needs_the_explicit_word(tmp_path: Path) -> None:
+    store = LogStore(tmp_path / "run", fs=NetworkFiles())
+    with pytest.raises(ConfigurationError, match="network"):
+        store.open_writer(plan_bytes=a_plan(), manifest_bytes=MANIFEST, clock=fixed_clock)
+    allowed = LogStore(tmp_path / "run", fs=NetworkFiles(), allow_network_files=True)
+    allowed.open_writer(plan_bytes=a_plan(), manifest_bytes=MANIFEST, clock=fixed_clock).close()
+    handle = PosixFiles().open_root(str(tmp_path / "run"), create=False)
+    assert not PosixFiles().is_network(handle)
+    os.close(handle)
 
 
 @pytest.mark.parametrize("concurrency", [1, 16])

@@ -1,0 +1,57 @@
+"""The recipes of docs/store-format.md work on a finished run, and fail on an altered one."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dfah_cli.store.vocabulary import RECORD_TYPES
+from tests.store.test_run_directory import finish
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "store-format.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```(sh|python)\n(.*?)```", PAGE, flags=re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("recipes") / "run"
+    finish(directory, episodes=6)
+    return directory
+
+
+def follow(kind: str, recipe: str, directory: Path) -> int:
+    words = [sys.executable, "-c", recipe] if kind == "python" else ["bash", "-euo", "pipefail", "-c", recipe]
+    return subprocess.run(words, cwd=directory, capture_output=True, check=False).returncode
+
+
+def test_there_are_recipes() -> None:
+    assert [kind for kind, _ in BLOCKS] == ["sh", "sh", "sh", "sh", "python"]
+
+
+@pytest.mark.parametrize(("kind", "recipe"), BLOCKS)
+def test_a_recipe_works_as_it_stands(run: Path, kind: str, recipe: str) -> None:
+    if kind == "sh" and shutil.which("jq") is None:
+        pytest.skip("jq is not installed")
+    assert follow(kind, recipe, run) == 0
+
+
+@pytest.mark.parametrize(("kind", "recipe"), [BLOCKS[0], BLOCKS[4]])
+def test_a_recipe_fails_on_an_altered_run(run: Path, tmp_path: Path, kind: str, recipe: str) -> None:
+    shutil.copytree(run, tmp_path / "copy")
+    segment = tmp_path / "copy" / "segments" / "00000000.jsonl"
+    content = segment.read_bytes()
+    at = content.rindex(b'{"h":"', 0, content.index(b'"t":"episode"')) + 6
+    segment.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+    assert follow(kind, recipe, tmp_path / "copy") != 0
+
+
+def test_the_page_names_every_record_type_and_required_field() -> None:
+    for kind, known in RECORD_TYPES.items():
+        row = next(line for line in PAGE.splitlines() if line.startswith(f"| `{kind}` |"))
+        for field in known.required - {"t"}:
+            assert f"`{field}`" in row, (kind, field)
