@@ -6,7 +6,7 @@ from typing import Any
 
 from dfah_cli.errors import ConfigurationError
 from dfah_cli.loading import resources, strict_yaml
-from dfah_cli.loading.policies import policy_from
+from dfah_cli.loading.policies import asked_for, policy_from
 from dfah_cli.loading.validate import check_document
 from dfah_cli.records.policy import GatePolicy
 from dfah_cli.workflow.request import DECLARED, REPORT_FORMATS, Engine, ReportFile, RunRequest
@@ -51,7 +51,7 @@ def _adapter(config: dict[str, Any], suite: str) -> dict[str, Any]:
 
 def gate_policy(gate: dict[str, Any]) -> GatePolicy | None:
     """The policy of a gate config; None when every key of it is null: no gate is asked for."""
-    return policy_from(gate) if any(item is not None for item in gate.values()) else None
+    return policy_from(gate) if asked_for(gate) else None
 
 
 def default_adapter(suite: str) -> str:

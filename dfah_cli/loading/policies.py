@@ -11,7 +11,9 @@ from dfah_cli.loading import resources, strict_yaml
 from dfah_cli.loading.source import Document
 from dfah_cli.loading.suites import is_path, record_at
 from dfah_cli.loading.validate import check_document
-from dfah_cli.records.policy import GatePolicy, TaskGatePolicy
+from dfah_cli.records.policy import CaseGatePolicy, GatePolicy, NonInferiorityPolicy, TaskGatePolicy, Waiver
+
+LISTS: dict[str, Any] = {"by_task": TaskGatePolicy, "by_case": CaseGatePolicy, "waivers": Waiver}
 
 
 def load_policy(source: GatePolicy | str | os.PathLike[str]) -> GatePolicy:
@@ -40,6 +42,16 @@ def policy_of(document: Document) -> GatePolicy:
 
 def policy_from(value: dict[str, Any]) -> GatePolicy:
     """The policy in a valid plain value."""
-    given = {key: item for key, item in value.items() if item is not None}
-    tasks = [TaskGatePolicy(**task) for task in given.pop("by_task", ())]
-    return GatePolicy(**given, by_task=tasks)
+    given = asked_for(value)
+    for key, kind in LISTS.items():
+        if key in given:
+            given[key] = [kind(**entry) for entry in given[key]]
+    if "non_inferiority" in given:
+        given["non_inferiority"] = NonInferiorityPolicy(**given["non_inferiority"])
+    return GatePolicy(**given)
+
+
+def asked_for(value: dict[str, Any]) -> dict[str, Any]:
+    """What is not null in a plain policy; an object of nulls counts as null."""
+    inner = {key: asked_for(item) if isinstance(item, dict) else item for key, item in value.items()}
+    return {key: item for key, item in inner.items() if item is not None and item != {}}

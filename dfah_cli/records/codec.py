@@ -20,13 +20,18 @@ R = TypeVar("R")
 
 
 def plain(record: Any) -> JSONValue:
-    """A record as a JSON value: all fields, nulls and defaults included, tuples as lists, enums as values."""
+    """A record as a JSON value: all fields, nulls and defaults included, tuples as lists, enums as values.
+
+    A field that came later (`fields.LATE`) stands there only when it is not its default, so that what does not use it
+    keeps its digest.
+    """
     kind = type(record)
     if kind in _SCALARS:
         return record
     names = _field_names(kind)  # type: ignore[arg-type]  # a class is hashable
     if names is not None:
-        return {name: plain(getattr(record, name)) for name in names}
+        left_out = [name for name, usual in _late_fields(kind) if getattr(record, name) == usual]  # type: ignore[arg-type]
+        return {name: plain(getattr(record, name)) for name in names if name not in left_out}
     if isinstance(record, Enum):
         return record.value
     if isinstance(record, datetime):
@@ -45,6 +50,12 @@ _SCALARS = frozenset({str, int, float, bool, type(None)})
 def _field_names(kind: type) -> tuple[str, ...] | None:
     """Names of the constructor's fields; None for a class that is no record."""
     return tuple(a.name for a in attrs.fields(kind) if a.init) if attrs.has(kind) else None
+
+
+@cache
+def _late_fields(kind: type) -> tuple[tuple[str, Any], ...]:
+    """Names and defaults of the fields that are left out at their default."""
+    return tuple((a.name, a.default) for a in attrs.fields(kind) if a.metadata.get("late"))
 
 
 @cache

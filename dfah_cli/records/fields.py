@@ -28,6 +28,7 @@ SEMVER = re.compile(
     r"(-(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)(\.(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*))*)?"
     r"(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?"
 )
+LATE = {"late": True}  # metadata of a field that a plain form has only where it is not the default
 MAX_TEXT = 4096
 MAX_COUNT = 2**53 - 1
 

@@ -49,6 +49,17 @@ OTHER: dict[str, Any] = {
     "gate.require_complete": "false",
     "gate.require_artifact_verification": "false",
     "gate.by_task": "[{task: default, min_dar: 0.5}]",
+    "gate.evidence": "confident",
+    "gate.confidence": 0.9,
+    "gate.at_replays": 2,
+    "gate.non_inferiority.baseline": "other.json",
+    "gate.non_inferiority.dar": 0.05,
+    "gate.non_inferiority.tar_seq": 0.05,
+    "gate.non_inferiority.flags_per_100": 5,
+    "gate.by_case": "[{case: '*', min_dar: 0.5}]",
+    "gate.waivers": "[{case: C, reason: known, expires: '2026-12-31'}]",
+    "gate.max_attempts": 2,
+    "gate.stop": "when-settled",
     "manifest.provider": "other",
     "manifest.model": "other",
     "manifest.endpoint": "other",
@@ -73,6 +84,10 @@ OTHER: dict[str, Any] = {
 BESIDE = {
     "agent.flip_rate": ["adapter=dfah.demo:unstable_toy_agent"],
     "mode": ["gate.min_dar=0.9"],
+    **{
+        f"gate.non_inferiority.{name}": ["gate.non_inferiority.baseline=base.json", "gate.non_inferiority.dar=0.1"]
+        for name in ("baseline", "dar", "tar_seq", "flags_per_100")
+    },
     "budget_usd": ["max_episode_cost_usd=0.5"],
     **{f"report.{name}.file": [f"report={name}"] for name in ("html", "md", "junit", "json")},
 }
