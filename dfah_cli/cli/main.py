@@ -39,6 +39,7 @@ COMMANDS = {
     "lint": ("lint", "Check configs and suites: strict YAML and JSON Schema."),
     "suites": ("suites", "List, validate and show suites."),
     "manifest": ("manifest", "Show the manifest a run is pinned to."),
+    "schema": ("schema", "Print the JSON Schema of what --json prints."),
     "doctor": ("doctor", "Check this installation, or say what state a run directory is in."),
     "demo-provider": ("demo_provider", "A provider on this machine to try an agent against."),
     "completion": ("completion", "Print the completion script of a shell."),
