@@ -16,6 +16,8 @@ from queue import SimpleQueue
 from types import FrameType
 from typing import Any
 
+from dfah_cli.execution.call import hidden
+
 REASONS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 LAST_WORD_S = 5.0
 STRAGGLER_S = 0.2
@@ -90,7 +92,7 @@ def _on_own_loop(
 ) -> None:
     loop = asyncio.new_event_loop()
     loop.set_exception_handler(lambda _loop, _context: None)
-    task = loop.create_task(work())
+    task = hidden(loop.create_task(work()))
     begun((loop, task))
     if halt is not None:
         halt.bind(lambda reason: _soon(loop, stop, reason))
@@ -108,8 +110,8 @@ def _until_done(loop: asyncio.AbstractEventLoop, task: asyncio.Task[None]) -> No
     while not task.done():
         try:
             loop.run_until_complete(asyncio.wait({task}))
-        except (SystemExit, KeyboardInterrupt):
-            # Raised by a task an adapter started: it ends that task, never the schedule.
+        except (SystemExit, KeyboardInterrupt, asyncio.CancelledError):
+            # Raised by a task an adapter started, or by one it cancelled: it never ends the schedule.
             continue
         except RuntimeError:
             # The adapter stopped the loop; it is started again.

@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Awaitable, Callable
 
 from dfah_cli.adapter.contract import Agent
+from dfah_cli.execution.call import hidden
 from dfah_cli.execution.runner import Runner
 
 CLOSE_S = 5.0
@@ -24,7 +25,7 @@ async def run_local(runner: Runner, concurrency: int, agent: Agent | None = None
     if agent is not None:
         await opening(agent, count)
     runner.watch().start()
-    workers = [asyncio.ensure_future(runner.work()) for _ in range(count)]
+    workers = [hidden(asyncio.ensure_future(runner.work())) for _ in range(count)]
     try:
         await asyncio.gather(*workers)
     except BaseException:

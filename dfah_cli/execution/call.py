@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from typing import TypeVar
 
 from dfah_cli.adapter.contract import Agent, RunContext
 from dfah_cli.adapter.invoke import invoke
@@ -57,7 +58,7 @@ class Caller:
     async def _limited(self, case: Case, context: RunContext) -> Outcome:
         if self._limit_s is None:
             return await self._guarded(case, context)
-        task = asyncio.get_running_loop().create_task(self._guarded(case, context))
+        task = hidden(asyncio.get_running_loop().create_task(self._guarded(case, context)))
         try:
             done, _ = await asyncio.wait({task}, timeout=self._limit_s)
         except asyncio.CancelledError:
@@ -94,6 +95,15 @@ class Caller:
         except BaseException:  # noqa: BLE001 - the property is the user's code
             return False
         return manifest is self._manifest or manifest == self._manifest
+
+
+T = TypeVar("T")
+
+
+def hidden(task: asyncio.Task[T]) -> asyncio.Task[T]:
+    """The task, no longer listed by `asyncio.all_tasks`: an adapter that cancels everything there means its own."""
+    asyncio.tasks._unregister_task(task)
+    return task
 
 
 def _take_back_cancellation() -> None:

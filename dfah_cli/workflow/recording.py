@@ -207,9 +207,9 @@ def _conclude(job: Job, writer: RunWriter, clock: Clock, verified: VerifiedRun, 
 
 
 def _published(verified: VerifiedRun, payload: bytes) -> int | None:
-    """Ordinal of the newest report, when it says the same."""
-    newest = verified.reports[-1] if verified.reports else None
-    return newest["ordinal"] if newest is not None and newest["sha256"] == digest_bytes(payload) else None
+    """Ordinal of the newest report that says the same, the mode included."""
+    told = digest_bytes(payload)
+    return next((report["ordinal"] for report in reversed(verified.reports) if report["sha256"] == told), None)
 
 
 def _publish_gate(

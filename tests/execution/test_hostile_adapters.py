@@ -340,3 +340,14 @@ def test_a_secret_at_the_cut_of_a_long_error_text_leaves_nothing(padding: int) -
     played(script, observer=lambda e: seen.append(e.error_text or "") if isinstance(e, EpisodeFinished) else None)
     assert all("sk-" not in text for text in seen)
     assert all(len(text) <= 2000 for text in seen)
+
+
+@pytest.mark.parametrize("limit_s", [None, 30.0])
+def test_an_adapter_that_cancels_every_task_it_can_list_ends_at_most_its_own_episode(limit_s: float | None) -> None:
+    async def cancels_all(agent: Any, case: Case, context: RunContext) -> Any:
+        for task in asyncio.all_tasks():
+            task.cancel()
+        await asyncio.sleep(0)
+        return agent.result(context)
+
+    played(cancels_all, episode_timeout_s=limit_s, concurrency=2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import socket
 from typing import Any
 
@@ -17,6 +18,8 @@ class Channel:
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
+        # Of the channel, not of an episode: an answer that comes too late must not be taken for that of a later call.
+        self.numbers = itertools.count()
 
     @classmethod
     async def over(cls, end: socket.socket) -> Channel:

@@ -4,7 +4,6 @@ executed here."""
 from __future__ import annotations
 
 import asyncio
-import itertools
 from typing import Any
 
 from dfah_cli.adapter import functions
@@ -14,9 +13,6 @@ from dfah_cli.engines.isolation.channel import Channel, Message
 from dfah_cli.errors import AgentContractError, ToolExecutionError, ValidationError
 from dfah_cli.records.codec import record
 from dfah_cli.records.trajectory import ToolCall, Trajectory
-
-# Of the process, not of the session: an answer that comes too late must not be taken for that of a later call.
-_NUMBERS = itertools.count()
 
 
 class RemoteSession:
@@ -40,7 +36,7 @@ class RemoteSession:
         """
         if self._closed:
             raise ToolExecutionError("the tool session is closed: the episode has ended before this call")
-        number = next(_NUMBERS)
+        number = next(self._channel.numbers)
         answer: asyncio.Future[Message] = self._loop.create_future()
         self._answers[number] = answer
         copied, is_json = _as_json(arguments)
