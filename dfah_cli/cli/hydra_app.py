@@ -12,7 +12,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from dfah_cli.cli.edge import guarded, replaced
+from dfah_cli.cli.edge import guarded, replaced, tell
 from dfah_cli.cli.hydra_args import Arguments, help_text, parse_arguments
 from dfah_cli.cli.screen import Screen
 from dfah_cli.errors import ExitCode
@@ -28,18 +28,24 @@ NO_LITTER = ("hydra.run.dir=.", "hydra.output_subdir=null", "hydra/job_logging=n
 
 def main(argv: list[str] | None = None) -> int:
     """The exit code of one command line."""
+    if sys.platform == "win32":
+        tell(PROGRAM, "Windows has no store yet; use Linux, macOS or WSL")
+        return int(ExitCode.BAD_REQUEST)
     given = sys.argv[1:] if argv is None else argv
-    # Starting up only builds what stays; the collector would look through it a dozen times and free nothing.
-    gc.disable()
     if "--traceback" in given:
         os.environ["DFAH_TRACEBACK"] = "1"
-    return guarded(PROGRAM, lambda: replaced(ExitCode(run(parse_arguments(given)))))
+    # Starting up only builds what stays; the collector would look through it a dozen times and free nothing.
+    gc.disable()
+    try:
+        return guarded(PROGRAM, lambda: replaced(ExitCode(run(parse_arguments(given)))))
+    finally:
+        gc.enable()
 
 
 def run(arguments: Arguments) -> int:
     """Does what the arguments say."""
     if arguments.help or arguments.version:
-        sys.stdout.write(help_text() if arguments.help else f"{PROGRAM} {__version__}\n")
+        Screen().lines(help_text().splitlines() if arguments.help else [f"{PROGRAM} {__version__}"])
         return ExitCode.OK
     if "--shell-completion" in arguments.passed or "--hydra-help" in arguments.passed:
         return _hydra(arguments, list(arguments.overrides), litter_free=False)

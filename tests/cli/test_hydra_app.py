@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -157,6 +157,13 @@ def test_help_does_not_load_hydra() -> None:
     assert done.stderr.strip() == "[]"
 
 
+def test_help_can_be_written_in_a_narrow_encoding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    code, out, err = spawned(tmp_path, ("--help",))
+    assert (code, err) == (0, "")
+    assert "exit codes" in out
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("launcher", ["joblib", "submitit_local"])
 def test_a_launcher_runs_the_jobs_elsewhere(tmp_path: Path, launcher: str) -> None:
@@ -171,12 +178,15 @@ def test_a_launcher_runs_the_jobs_elsewhere(tmp_path: Path, launcher: str) -> No
 @pytest.mark.slow
 def test_showing_a_plan_takes_at_most_three_times_as_long_as_importing_hydra(tmp_path: Path) -> None:
     def seconds(*command: str) -> float:
-        began = time.perf_counter()
-        subprocess.run([sys.executable, *command], cwd=tmp_path, capture_output=True, check=True, timeout=60)
-        return time.perf_counter() - began
+        """Processor time: another process of the machine slows down the clock on the wall, not this."""
+        child = subprocess.Popen([sys.executable, *command], cwd=tmp_path, stdout=subprocess.DEVNULL)
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        assert child.returncode == 0
+        return used.ru_utime + used.ru_stime
 
     plan = ("-m", "dfah_cli.cli.hydra_app", "suite=toy-risk", "plan=only")
     seconds(*plan)
-    # Taken in turns, best of each: another process of the machine slows down both.
+    # Taken in turns, best of each.
     pairs = [(seconds("-c", "import hydra"), seconds(*plan)) for _ in range(7)]
     assert min(plan for _, plan in pairs) <= 3 * min(hydra for hydra, _ in pairs)
