@@ -6,6 +6,7 @@ Nothing of the harness is imported unless `--dfah-report` is given, so the plugi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 REPORT = pytest.StashKey["ReportColumns"]()
 POLICY = pytest.StashKey["GatePolicy"]()
+Lost = list[tuple[str, str, tuple[str, ...]]]
+LOST = pytest.StashKey[Lost]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -47,11 +50,21 @@ def _load(config: pytest.Config, report: str, policy: str | None) -> None:
     from dfah_cli.errors import DFAHError
     from dfah_cli.loading.policies import load_policy
     from dfah_cli.records.policy import GatePolicy
-    from dfah_cli.workflow.analyze import load_report
+    from dfah_cli.workflow.analyze import analyze, load_report
 
     try:
         config.stash[POLICY] = GatePolicy() if policy is None else load_policy(policy)
-        config.stash[REPORT] = load_report(report, allow_unverified=True)
+        if Path(report).is_file():
+            # A report names why cases were not judged, but not which: only the run directory does.
+            config.stash[REPORT] = load_report(report, allow_unverified=True)
+            told = config.stash[REPORT].ineligibility_reasons
+            lost: Lost = [("not judged", reason.reason, (f"{reason.groups} cases",)) for reason in told]
+        else:
+            found = analyze(report)
+            config.stash[REPORT] = found.report
+            groups = found.measurement.groups
+            lost = [(g.task, g.case_id, tuple(g.reasons)) for g in groups if not g.eligible]
+        config.stash[LOST] = lost
     except DFAHError as problem:
         raise pytest.UsageError(str(problem)) from None
 
@@ -65,18 +78,21 @@ def _gate(config: pytest.Config, policy: GatePolicy | None) -> GateResult:
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     """One item a case, after the user's own."""
     if config.getoption("--dfah-cases"):
-        items.extend(_case_items(session, config.stash[REPORT]))
+        items.extend(_case_items(session, config))
 
 
-def _case_items(session: pytest.Session, report: ReportColumns) -> Iterator[pytest.Item]:
+def _case_items(session: pytest.Session, config: pytest.Config) -> Iterator[pytest.Item]:
     from dfah_cli.render.text import escape
 
-    for case in report.case_reports:
-        task, name = escape(case.task), escape(case.case_id)
-        yield CaseItem.from_parent(session, name=name, nodeid=f"dfah::{task}::{name}", problem=_problem(case))
-    for reason in report.ineligibility_reasons:
-        name = escape(reason.reason)
-        yield UnjudgedItem.from_parent(session, name=name, nodeid=f"dfah::not judged::{name}", groups=reason.groups)
+    def item(kind: type[CaseItem], task: str, case_id: str, problem: str | None) -> pytest.Item:
+        group, name = escape(task), escape(case_id)
+        made: pytest.Item = kind.from_parent(session, name=name, nodeid=f"dfah::{group}::{name}", problem=problem)
+        return made
+
+    for case in config.stash[REPORT].case_reports:
+        yield item(CaseItem, case.task, case.case_id, _problem(case))
+    for task, case_id, reasons in config.stash[LOST]:
+        yield item(UnjudgedItem, task, case_id, f"could not be judged: {', '.join(map(escape, reasons))}")
 
 
 def _problem(case: Any) -> str | None:
@@ -109,14 +125,10 @@ class CaseItem(pytest.Item):
 
 
 class UnjudgedItem(CaseItem):
-    """Cases that could not be judged for one reason: an error, not a failure."""
-
-    def __init__(self, *, groups: int, **named: Any) -> None:
-        super().__init__(problem=None, **named)
-        self.groups = groups
+    """A case that could not be judged: an error, not a failure."""
 
     def setup(self) -> None:
-        raise CaseFailure(f"{self.groups} cases could not be judged")
+        raise CaseFailure(self.problem)
 
 
 class CaseFailure(AssertionError):

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.cli.command import dfah, environment
+from tests.cli.command import AGENTS, dfah, environment
 
 PLUGIN = "dfah_cli.integrations.pytest_plugin"
 TEST_FILE = """
@@ -33,6 +33,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert dfah("run", "--agent", "dfah.demo:toy_agent", "--out", "stable", cwd=place).returncode == 0
     unstable = ("--agent", "dfah.demo:unstable_toy_agent", "--replays", "8", "--out", "unstable")
     assert dfah("run", *unstable, cwd=place).returncode == 0
+    (place / "adapters.py").write_text(AGENTS)
+    partial = ("--agent", "adapters:first_case_only", "--out", "partial")
+    assert dfah("run", *partial, cwd=place).returncode == 4
     (place / "strict.yaml").write_text("max_flags_per_100_cases: 0\nmin_dar: 1.0\nmin_tar_seq: 1.0\n")
     (place / "broken.yaml").write_text("min_darr: 1\n")
     return place
@@ -91,3 +94,35 @@ def test_each_case_is_one_item_not_each_replay(runs: Path, tmp_path: Path) -> No
         ("dfah.default", "CASE-002"),
     ]
     assert "Traceback" not in done.stdout
+
+
+def test_a_case_that_could_not_be_judged_is_an_error_under_its_own_name(runs: Path, tmp_path: Path) -> None:
+    done = run(tmp_path, "--dfah-report", runs / "partial", "--dfah-cases", "--junit-xml=out.xml")
+    assert done.returncode == 1
+    cases = {case.get("name"): case for case in ElementTree.parse(tmp_path / "out.xml").iter("testcase")}
+    assert [child.tag for child in cases["CASE-002"]] == ["error"]
+    assert "terminal_status_provider_error" in ElementTree.tostring(cases["CASE-002"], encoding="unicode")
+    assert list(cases["CASE-001"]) == []
+
+
+def test_a_report_file_tells_how_many_cases_could_not_be_judged(runs: Path, tmp_path: Path) -> None:
+    report = next((runs / "partial" / "reports").iterdir())
+    done = run(tmp_path, "--dfah-report", report, "--dfah-cases", "-rA")
+    assert done.returncode == 1
+    assert "could not be judged: 1 cases" in done.stdout
+
+
+def test_a_session_without_the_options_loads_nothing_of_the_harness(tmp_path: Path) -> None:
+    loaded = (
+        "import sys, pytest; pytest.main(['-q', '-p', 'no:cacheprovider', '-p', sys.argv[1], sys.argv[2]]); "
+        "print(sorted(name for name in sys.modules if name.startswith('dfah_cli')))"
+    )
+    (tmp_path / "test_mine.py").write_text("def test_other():\n    pass\n")
+    done = subprocess.run(
+        [sys.executable, "-c", loaded, PLUGIN, str(tmp_path)],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.splitlines()[-1] == str(["dfah_cli", "dfah_cli.integrations", PLUGIN, "dfah_cli.version"])
