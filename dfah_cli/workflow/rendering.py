@@ -46,7 +46,8 @@ def _html(rendered: Rendered) -> str:
 
 FORMATS: dict[str, Callable[[Rendered], str]] = {
     "html": _html,
-    "md": lambda rendered: markdown(rendered.view()),
+    # The suite stays the same while an agent changes, so a later comment finds this one.
+    "md": lambda rendered: markdown(rendered.view(), key=rendered.report.suite_id),
     "junit": lambda rendered: junit(rendered.view(), rendered.ineligible),
     "json": lambda rendered: json_text(report_document(rendered.report, rendered.result)),
 }
