@@ -7,13 +7,17 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from dfah_cli.report import words
+from dfah_cli.report.limits import intervals_by_name
 from dfah_cli.report.record import ReportColumns
 from dfah_cli.report.view import MetricRow, metric_rows
+
+Run = tuple[str, ReportColumns, str | None]
+DRIFT = {"dar": "DAR", "tar.seq": "TAR.seq", "gap": "gap", "flags_per_100": "flags"}
 
 
 @frozen(kw_only=True)
 class OverviewRow:
-    """One run. label: how the caller names it."""
+    """One run. label: how the caller names it. drift: what it says beside the run before it that is like it."""
 
     label: str
     suite: str
@@ -24,6 +28,7 @@ class OverviewRow:
     sentence: str
     metrics: tuple[MetricRow, ...]
     pairwise: str
+    drift: str
     cost: str
     last: str
     gate: str | None
@@ -37,16 +42,42 @@ class Overview:
     remarks: tuple[str, ...]
 
 
-def overview(runs: Sequence[tuple[str, ReportColumns, str | None]]) -> Overview:
+def overview(runs: Sequence[Run]) -> Overview:
     """The overview of (label, report, gate verdict)."""
     ordered = sorted(runs, key=lambda run: (run[1].created_at is None, run[1].created_at or 0, run[0]))
     return Overview(
-        rows=tuple(_row(label, report, verdict) for label, report, verdict in ordered),
+        rows=tuple(_row(run, _before(index, ordered)) for index, run in enumerate(ordered)),
         remarks=tuple(_remarks([report for _, report, _ in ordered])),
     )
 
 
-def _row(label: str, report: ReportColumns, verdict: str | None) -> OverviewRow:
+def _before(index: int, ordered: Sequence[Run]) -> ReportColumns | None:
+    """The newest earlier run of the same suite and replays; others cannot be compared with it."""
+    _, mine, _ = ordered[index]
+    alike = [other for _, other, _ in ordered[:index] if _design(other) == _design(mine) and other.metrics_available]
+    return alike[-1] if alike else None
+
+
+def _design(report: ReportColumns) -> tuple[object, ...]:
+    return report.suite_id, report.suite_version, report.cases_selected, report.replays_requested
+
+
+def drift(before: ReportColumns | None, now: ReportColumns) -> str:
+    """Which headline numbers moved further than both intervals explain; a dash where nothing is comparable."""
+    if before is None or not now.metrics_available:
+        return words.UNAVAILABLE
+    earlier, later = intervals_by_name(before), intervals_by_name(now)
+    moved = [
+        f"{label} {'up' if later[name].low > earlier[name].high else 'down'}"
+        for name, label in DRIFT.items()
+        if name in earlier and name in later
+        if later[name].low > earlier[name].high or later[name].high < earlier[name].low
+    ]
+    return ", ".join(moved) or "within the intervals"
+
+
+def _row(run: Run, before: ReportColumns | None) -> OverviewRow:
+    label, report, verdict = run
     return OverviewRow(
         label=label,
         suite=f"{report.suite_id} {report.suite_version}",
@@ -56,7 +87,8 @@ def _row(label: str, report: ReportColumns, verdict: str | None) -> OverviewRow:
         status=str(report.status),
         sentence=words.verdict_sentence(report),
         metrics=metric_rows(report, ()),
-        pairwise=words.share(report.pairwise_decision),
+        pairwise=words.with_interval(report.pairwise_decision, intervals_by_name(report).get("pairwise.decision")),
+        drift=drift(before, report),
         cost=words.money(report.total_cost_nusd),
         last=words.UNAVAILABLE if report.created_at is None else report.created_at.isoformat(timespec="seconds"),
         gate=verdict,

@@ -1,6 +1,6 @@
 from dfah_cli.render.html import overview_html
-from dfah_cli.report.overview import overview
-from tests.report.build import FLAGS, STABLE, a_report
+from dfah_cli.report.overview import drift, overview
+from tests.report.build import FLAGS, FLIPPED, STABLE, a_report
 
 OLD = a_report(FLAGS, last_at="2026-01-01T00:00:00.000000Z")
 NEW = a_report(FLAGS, last_at="2026-02-01T00:00:00.000000Z", model="model-v2")
@@ -28,3 +28,20 @@ def test_the_page_has_every_run_no_script_and_harmless_labels() -> None:
     assert "&lt;script&gt;x&lt;/script&gt;\\u202e" in page
     assert page.count("<tr>") == 4
     assert "—" in page
+
+
+STEADY = a_report({("t", f"C{i}"): STABLE for i in range(40)}, last_at="2026-01-01T00:00:00.000000Z")
+SHAKEN = a_report({("t", f"C{i}"): FLIPPED for i in range(40)}, last_at="2026-02-01T00:00:00.000000Z")
+
+
+def test_a_number_that_moved_beyond_both_intervals_is_named_as_drift() -> None:
+    rows = overview([("after", SHAKEN, None), ("before", STEADY, None)]).rows
+    assert [row.drift for row in rows] == ["—", "DAR down, gap down"]
+    assert drift(SHAKEN, STEADY) == "DAR up, gap up"
+
+
+def test_runs_that_cannot_be_compared_have_no_drift() -> None:
+    assert drift(STEADY, STEADY) == "within the intervals"
+    assert [row.drift for row in overview([("a", OLD, None), ("five", FIVE, None), ("empty", EMPTY, None)]).rows] == [
+        "—"
+    ] * 3
