@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from dfah_cli.errors import ExitCode
-from dfah_cli.gate.evaluate import GateResult, Verdict
+from dfah_cli.gate.evaluate import SETTLED, GateResult, Verdict
 from dfah_cli.records.enums import ReplayMode, ReportStatus
 from dfah_cli.report.record import ReportColumns
 from dfah_cli.report.view import GateRow
@@ -23,15 +23,27 @@ class Outcome:
 def judge(report: ReportColumns, result: GateResult | None, *, mode: ReplayMode) -> Outcome:
     """The outcome of a run or of a gate; a run that is not complete is never 0, in any mode."""
     verdict = None if result is None else result.verdict
-    if report.status is not ReportStatus.COMPLETE:
+    if report.status is not ReportStatus.COMPLETE and not settled(result):
         return Outcome(code=ExitCode.UNDECIDED, verdict=verdict, why="the run is not complete")
     if verdict is Verdict.INCONCLUSIVE:
-        return Outcome(code=ExitCode.UNDECIDED, verdict=verdict, why="the data do not decide the gate")
+        return Outcome(
+            code=ExitCode.UNDECIDED, verdict=verdict, why=f"the data do not decide the gate{_needed(result)}"
+        )
     if verdict is Verdict.FAIL and mode is ReplayMode.BLOCKING:
         return Outcome(code=ExitCode.NO, verdict=verdict, why="the gate does not pass")
     if verdict is Verdict.FAIL:
         return Outcome(code=ExitCode.OK, verdict=verdict, why="shadow mode reports a failing gate and goes on")
     return Outcome(code=ExitCode.OK, verdict=verdict, why="done" if verdict is None else "the gate passes")
+
+
+def settled(result: GateResult | None) -> bool:
+    """Whether the run was ended early because its verdict could not change any more."""
+    return result is not None and any(c.name == "report_complete" and c.observed == SETTLED for c in result.checks)
+
+
+def _needed(result: GateResult | None) -> str:
+    needed = [] if result is None else [c.cases_needed for c in result.checks if c.cases_needed is not None]
+    return f"; about {max(needed)} cases like these would" if needed else ""
 
 
 def gate_rows(result: GateResult | None) -> tuple[GateRow, ...]:

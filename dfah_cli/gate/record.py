@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from attrs import field, frozen
 
 from dfah_cli.errors import ValidationError
-from dfah_cli.gate.evaluate import GateResult
+from dfah_cli.gate.checks import GateResult
+from dfah_cli.gate.grounds import NONE, Grounds, alpha_spent
 from dfah_cli.records import fields
 from dfah_cli.records.enums import ReplayMode
 from dfah_cli.records.policy import GatePolicy
+from dfah_cli.report.baseline import Baseline
 from dfah_cli.report.conversion import to_mode
 from dfah_cli.report.record import ReportColumns
 
@@ -21,7 +23,12 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=True)
 class GateRecord:
-    """A verdict bound to its report and its policy. attempt: 1 for the first gate applied to a run."""
+    """A verdict bound to its report and its policy.
+
+    attempt: 1 for the first gate applied to a run. alpha_spent: error this look could spend; None with point
+    evidence, 0.0 when the attempts were used up. tries: looks at other evidence before it that could have passed, and
+    this one. baseline: what `non_inferiority` was held against. prefix: (flagged, cases) in plan order.
+    """
 
     report_id: str = field(validator=fields.name)
     report_sha256: str = field(validator=fields.digest64)
@@ -33,12 +40,26 @@ class GateRecord:
     attempt: int = field(default=1, validator=fields.integer(1))
     evaluated_at: datetime = field(validator=fields.instance_of(datetime))
     schema_version: str = field(default=fields.SCHEMA_VERSION, validator=fields.schema_version)
+    alpha_spent: float | None = field(
+        default=None, validator=fields.optional(fields.real(0.0, 1.0)), metadata=fields.LATE
+    )
+    tries: int = field(default=1, validator=fields.integer(1), metadata=fields.LATE)
+    baseline: Baseline | None = field(
+        default=None, validator=fields.optional(fields.instance_of(Baseline)), metadata=fields.LATE
+    )
+    prefix: tuple[int, ...] = field(
+        default=(), converter=fields.to_tuple, validator=fields.tuple_of(fields.count), metadata=fields.LATE
+    )
 
     def __attrs_post_init__(self) -> None:
         if self.policy_sha256 != self.policy.sha256:
             raise ValidationError("GateRecord.policy_sha256: found another digest than the policy's own")
         if self.report_id != self.report_sha256[:32]:
             raise ValidationError("GateRecord.report_id: does not belong to report_sha256")
+        if self.alpha_spent != alpha_spent(self.policy, self.tries):
+            raise ValidationError("GateRecord.alpha_spent: is not what this attempt may spend")
+        if len(self.prefix) not in (0, 2):
+            raise ValidationError("GateRecord.prefix: expected flagged and cases")
 
     @classmethod
     def from_json(cls, path: str | Path) -> GateRecord:
@@ -52,9 +73,15 @@ class GateRecord:
 
 
 def gate_record(
-    report: ReportColumns, policy: GatePolicy, result: GateResult, *, at: datetime, attempt: int = 1
+    report: ReportColumns,
+    policy: GatePolicy,
+    result: GateResult,
+    *,
+    at: datetime,
+    attempt: int = 1,
+    grounds: Grounds = NONE,
 ) -> GateRecord:
-    """The record of a verdict."""
+    """The record of a verdict and of what it was reached on."""
     return GateRecord(
         report_id=report.report_id,
         report_sha256=report.report_sha256,
@@ -65,4 +92,8 @@ def gate_record(
         result=result,
         attempt=attempt,
         evaluated_at=at,
+        alpha_spent=alpha_spent(policy, grounds.tries),
+        tries=grounds.tries,
+        baseline=grounds.baseline,
+        prefix=grounds.prefix or (),
     )

@@ -18,12 +18,18 @@ NUSD = 1_000_000_000
 
 @frozen
 class Threshold:
-    """One number with a bound. observed: exact; None when nothing is eligible."""
+    """One number with a bound. observed: exact; None when nothing is eligible.
+
+    per_case: the number of single cases behind it (`metrics.case_values`), times `scale`; None when it is no mean
+    over cases, so that there is nothing to be confident about.
+    """
 
     check: str
     key: str
     at_least: bool
     observed: Callable[[ReportColumns], Fraction | None]
+    per_case: str | None = None
+    scale: int = 1
 
 
 @frozen
@@ -34,6 +40,8 @@ class TaskThreshold:
     key: str
     at_least: bool
     observed: Callable[[TaskReport], Fraction | None]
+    per_case: str | None = None
+    scale: int = 1
 
 
 def _per_group(count: int, report: ReportColumns) -> Fraction | None:
@@ -41,16 +49,24 @@ def _per_group(count: int, report: ReportColumns) -> Fraction | None:
 
 
 THRESHOLDS = (
-    Threshold("dar", "min_dar", True, lambda r: r.exact.dar_share),
-    Threshold("tar_seq", "min_tar_seq", True, lambda r: r.exact.tar_seq_share),
-    Threshold("gap", "max_gap", False, lambda r: r.exact.gap),
+    Threshold("dar", "min_dar", True, lambda r: r.exact.dar_share, "dar"),
+    Threshold("tar_seq", "min_tar_seq", True, lambda r: r.exact.tar_seq_share, "tar_seq"),
+    Threshold("gap", "max_gap", False, lambda r: r.exact.gap, "gap"),
     Threshold(
         "unanimous_with_path_change_rate",
         "max_unanimous_path_change_rate",
         False,
         lambda r: _per_group(r.flagged_groups, r),
+        "flag",
     ),
-    Threshold("flags_per_100_cases", "max_flags_per_100_cases", False, lambda r: _per_group(100 * r.flagged_groups, r)),
+    Threshold(
+        "flags_per_100_cases",
+        "max_flags_per_100_cases",
+        False,
+        lambda r: _per_group(100 * r.flagged_groups, r),
+        "flag",
+        100,
+    ),
     Threshold(
         "cost_per_case_usd",
         "max_cost_per_case_usd",
@@ -66,13 +82,14 @@ THRESHOLDS = (
 )
 
 TASK_THRESHOLDS = (
-    TaskThreshold("dar", "min_dar", True, lambda t: t.exact.dar_share),
-    TaskThreshold("tar_seq", "min_tar_seq", True, lambda t: t.exact.tar_seq_share),
-    TaskThreshold("gap", "max_gap", False, lambda t: t.exact.gap),
+    TaskThreshold("dar", "min_dar", True, lambda t: t.exact.dar_share, "dar"),
+    TaskThreshold("tar_seq", "min_tar_seq", True, lambda t: t.exact.tar_seq_share, "tar_seq"),
+    TaskThreshold("gap", "max_gap", False, lambda t: t.exact.gap, "gap"),
     TaskThreshold(
         "unanimous_with_path_change_rate",
         "max_unanimous_path_change_rate",
         False,
         lambda t: Fraction(t.flagged_groups, t.cases),
+        "flag",
     ),
 )

@@ -19,6 +19,7 @@ from dfah_cli.metrics.table import EpisodeTable, GroupKey
 from dfah_cli.records.enums import PathMode
 
 Joint = Counter[tuple[str, Hashable, Hashable]]
+Joints = Mapping[GroupKey, Joint]
 Shape = tuple[tuple[int, ...], ...]
 
 
@@ -53,9 +54,9 @@ class Pairing:
     only_candidate: tuple[GroupKey, ...]
 
 
-def pair(base: Measured, candidate: Measured) -> Pairing:
+def pair(base: Measured | Joints, candidate: Measured | Joints) -> Pairing:
     """The shared cases. Raises: EligibilityError when no case is eligible in both runs."""
-    left, right = _groups(base), _groups(candidate)
+    left, right = (joints(side) if isinstance(side, Measured) else side for side in (base, candidate))
     shared = sorted(left.keys() & right.keys())
     if not shared:
         raise EligibilityError("no case is eligible in both runs; compare runs of one suite with complete cases")
@@ -69,7 +70,7 @@ def pair(base: Measured, candidate: Measured) -> Pairing:
     )
 
 
-def _groups(side: Measured) -> dict[GroupKey, Joint]:
+def joints(side: Measured) -> dict[GroupKey, Joint]:
     """Replays per value in each eligible group; values are comparable between tables."""
     table = side.table
     labels = [*table.labels, ""]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import ceil, comb, inf, log, sqrt
 from statistics import NormalDist
 
@@ -12,6 +12,7 @@ from dfah_cli.errors import ConfigurationError
 from dfah_cli.metrics.beta import binomial_cdf
 
 MOST_ALLOWED = 500
+FARTHEST = 64  # times the cases at hand; farther ahead a forecast says nothing
 
 
 @frozen(kw_only=True)
@@ -131,3 +132,16 @@ def best_replays(case_cost: float, replay_cost: float, *, variance_within: float
 def _check_share(name: str, value: float) -> None:
     if not 0.0 < value < 1.0:
         raise ConfigurationError(f"{name} {value}: expected a number between 0 and 1, both excluded")
+
+
+def cases_needed(cases: int, decided: Callable[[int], bool]) -> int | None:
+    """Fewest cases, to one in fifty, with which a check is decided; None when even 64 times as many are too few."""
+    low, high = cases, 2 * cases
+    while not decided(high):
+        low, high = high, 2 * high
+        if high > FARTHEST * cases:
+            return None
+    while high - low > max(1, high // 50):
+        middle = (low + high) // 2
+        low, high = (low, middle) if decided(middle) else (middle, high)
+    return high

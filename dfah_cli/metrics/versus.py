@@ -13,7 +13,7 @@ from functools import partial
 from itertools import groupby
 from math import lcm
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from dfah_cli.errors import ConfigurationError
 from dfah_cli.metrics.comparison import (
@@ -27,6 +27,7 @@ from dfah_cli.metrics.comparison import (
 from dfah_cli.metrics.intervals import LEVEL, SEED, Interval, Sides, bounded_interval
 from dfah_cli.metrics.paired import (
     Joint,
+    Joints,
     Measured,
     PairedCase,
     Pairing,
@@ -36,6 +37,7 @@ from dfah_cli.metrics.paired import (
     sequences,
     strong_paths,
 )
+from dfah_cli.metrics.power import cases_needed
 from dfah_cli.metrics.table import GroupKey
 
 LARGER_IS_WORSE = ("gap", "flags", "sequence_flags")
@@ -104,6 +106,8 @@ class Comparison:
 class NonInferiority:
     """bound: the one-sided limit of candidate − base that is held against the margin.
 
+    replays: at which both were compared. cases_needed: with which a verdict falls if the rest looks like these.
+
     PASS: the candidate is proven not worse by the margin or more. FAIL: proven worse by more. Otherwise neither.
     """
 
@@ -114,9 +118,15 @@ class NonInferiority:
     level: float
     cases: int
     verdict: Verdict
+    replays: int
+    rarefied: bool
+    method: str
+    cases_needed: int | None = None
 
 
-def compare_runs(base: Measured, candidate: Measured, *, level: float = LEVEL, seed: int = SEED) -> Comparison:
+def compare_runs(
+    base: Measured | Joints, candidate: Measured | Joints, *, level: float = LEVEL, seed: int = SEED
+) -> Comparison:
     """Everything that moved between two runs, with intervals and exact tests. An A/A pair shows the false alarms.
 
     Raises: EligibilityError when no case is eligible in both runs.
@@ -140,20 +150,22 @@ def compare_runs(base: Measured, candidate: Measured, *, level: float = LEVEL, s
 
 
 def non_inferiority(
-    base: Measured,
-    candidate: Measured,
+    base: Measured | Joints,
+    candidate: Measured | Joints,
     margins: Mapping[str, float],
     *,
     level: float = LEVEL,
     seed: int = SEED,
+    replays: int | None = None,
 ) -> tuple[NonInferiority, ...]:
     """Whether the candidate is not worse than the base by a margin, per metric.
 
     margins: metric (`dar`, `tar.seq`, `tar.strong`, `flags`, `sequence_flags`) → largest tolerated loss, as a share
-    (5 flags per 100 are 0.05). All must pass, so no correction for their number is due.
+    (5 flags per 100 are 0.05). replays: compare what so many would show; None = as many as the smaller run has.
+    All must pass, so no correction for their number is due.
     Raises: EligibilityError; ConfigurationError for a metric that these runs do not have.
     """
-    pairing = pair(base, candidate)
+    pairing = at_replays(pair(base, candidate), replays)
     changes = _changes(pairing)
     unknown = sorted(set(margins) - set(changes))
     if unknown:
@@ -171,22 +183,49 @@ def _held(
     sign = 1.0 if name in LARGER_IS_WORSE else -1.0
     losses = [sign * float(value) for value in values]
     tasks, widest = [case.key.task for case in pairing.cases], _widest(name, pairing.replays)
-    upper = interval(losses, tasks, -widest, widest, sides=Sides.UPPER)
-    lower = interval(losses, tasks, -widest, widest, sides=Sides.LOWER)
-    verdict = Verdict.INCONCLUSIVE
-    if upper.high < margin:
-        verdict = Verdict.PASS
-    elif lower.low > margin:
-        verdict = Verdict.FAIL
+
+    def limits(values: Sequence[float], of: Sequence[str]) -> tuple[Interval, Interval]:
+        both = (interval(values, of, -widest, widest, sides=sides) for sides in (Sides.UPPER, Sides.LOWER))
+        upper, lower = both
+        return upper, lower
+
+    def decided(cases: int) -> bool:
+        rows = [place * len(losses) // cases for place in range(cases)]
+        return _judged(*limits([losses[r] for r in rows], [tasks[r] for r in rows]), margin) is not Verdict.INCONCLUSIVE
+
+    upper, lower = limits(losses, tasks)
+    verdict = _judged(upper, lower, margin)
     return NonInferiority(
         metric=name,
         margin=margin,
         difference=sign * upper.value,
-        bound=sign * upper.high,
+        bound=sign * (lower.low if verdict is Verdict.FAIL else upper.high),
         level=upper.level,
         cases=upper.cases,
         verdict=verdict,
+        replays=pairing.replays,
+        rarefied=pairing.rarefied,
+        method=str(upper.method),
+        cases_needed=cases_needed(upper.cases, decided) if verdict is Verdict.INCONCLUSIVE else None,
     )
+
+
+def _judged(upper: Interval, lower: Interval, margin: float) -> Verdict:
+    if upper.high < margin:
+        return Verdict.PASS
+    return Verdict.FAIL if lower.low > margin else Verdict.INCONCLUSIVE
+
+
+def at_replays(pairing: Pairing, replays: int | None) -> Pairing:
+    """The pairing seen at a smaller number of replays; None leaves it as it is.
+
+    Raises: ConfigurationError when some case has fewer.
+    """
+    if replays is None or replays == pairing.replays:
+        return pairing
+    if replays > pairing.replays:
+        raise ConfigurationError(f"{replays} replays asked for; some case has {pairing.replays}")
+    return evolve(pairing, replays=replays, rarefied=True)
 
 
 def _changes(pairing: Pairing) -> dict[str, list[Fraction]]:

@@ -103,10 +103,6 @@ def _unique(kind: type, key: str) -> Callable[[Any, Attribute[Any], Any], None]:
     return check
 
 
-def _late(default: Any, validator: Any, converter: Any = None) -> Any:
-    return field(default=default, converter=converter, validator=validator, metadata=fields.LATE)
-
-
 @define(kw_only=True, frozen=True, slots=False)
 class GatePolicy:
     """Thresholds; None means that the metric is not asked for.
@@ -136,16 +132,28 @@ class GatePolicy:
         default=(), converter=fields.to_tuple, validator=_unique(TaskGatePolicy, "task")
     )
     schema_version: str = field(default=fields.SCHEMA_VERSION, validator=fields.schema_version)
-    evidence: str = _late("point", fields.one_of("point", "confident"))
-    confidence: float = _late(0.95, fields.real(0.5, 0.999999), fields.to_float)
-    at_replays: int | None = _late(None, fields.optional(fields.integer(2, 1_000_000)))
-    non_inferiority: NonInferiorityPolicy | None = _late(
-        None, fields.optional(fields.instance_of(NonInferiorityPolicy))
+    evidence: str = field(default="point", validator=fields.one_of("point", "confident"), metadata=fields.LATE)
+    confidence: float = field(
+        default=0.95, converter=fields.to_float, validator=fields.real(0.5, 0.999999), metadata=fields.LATE
     )
-    by_case: tuple[CaseGatePolicy, ...] = _late((), _unique(CaseGatePolicy, "case"), fields.to_tuple)
-    waivers: tuple[Waiver, ...] = _late((), _unique(Waiver, "case"), fields.to_tuple)
-    max_attempts: int | None = _late(None, fields.optional(fields.integer(1, 1000)))
-    stop: str = _late("never", fields.one_of("never", "when-settled", "anytime"))
+    at_replays: int | None = field(
+        default=None, validator=fields.optional(fields.integer(2, 1_000_000)), metadata=fields.LATE
+    )
+    non_inferiority: NonInferiorityPolicy | None = field(
+        default=None, validator=fields.optional(fields.instance_of(NonInferiorityPolicy)), metadata=fields.LATE
+    )
+    by_case: tuple[CaseGatePolicy, ...] = field(
+        default=(), converter=fields.to_tuple, validator=_unique(CaseGatePolicy, "case"), metadata=fields.LATE
+    )
+    waivers: tuple[Waiver, ...] = field(
+        default=(), converter=fields.to_tuple, validator=_unique(Waiver, "case"), metadata=fields.LATE
+    )
+    max_attempts: int | None = field(
+        default=None, validator=fields.optional(fields.integer(1, 1000)), metadata=fields.LATE
+    )
+    stop: str = field(
+        default="never", validator=fields.one_of("never", "when-settled", "anytime"), metadata=fields.LATE
+    )
 
     def __attrs_post_init__(self) -> None:
         if self.stop == "anytime" and (self.evidence != "confident" or not self._flag_rates_only):

@@ -13,13 +13,16 @@ from attrs import evolve, frozen
 from dfah_cli.errors import ArtifactError
 from dfah_cli.evidence.claims import CheckResult, Claim, Findings, refuse_failures
 from dfah_cli.evidence.verify import Body, Records, VerifiedRun, examine
+from dfah_cli.gate.grounds import Grounds
 from dfah_cli.gate.recheck import recheck_gate
 from dfah_cli.gate.record import GateRecord
 from dfah_cli.metrics.measure import RunMeasurement, measure
+from dfah_cli.metrics.paired import Measured
 from dfah_cli.report.recheck import recheck_report
 from dfah_cli.report.record import Report
 from dfah_cli.report.state import state_report
 from dfah_cli.store.protocol import RunReader
+from dfah_cli.workflow.plan_order import earlier_looks, plan_prefix
 
 
 @frozen(kw_only=True)
@@ -61,11 +64,12 @@ def check_run(
     records, faults: the records to read, when their reading leaves what is wrong beside the log in `faults`.
     """
     findings = Findings() if findings is None else findings
-    fresh: dict[int, Report] = {}
+    fresh: dict[int, Stated] = {}
 
     def stated(run: VerifiedRun, bodies: tuple[Body, ...]) -> None:
-        report = state_report(run, measure(run.table, replays=run.plan.replays))
-        fresh.update({body["ordinal"]: report for body in bodies})
+        measurement = measure(run.table, replays=run.plan.replays)
+        found = Stated(state_report(run, measurement), run, measurement)
+        fresh.update({body["ordinal"]: found for body in bodies})
 
     given = reader.records() if records is None else records
     examination = examine(
@@ -84,7 +88,7 @@ def check_run(
         return CheckedRun(checks=findings.results(), run=None, measurement=None, fresh=None, reports={}, gates={})
     measurement = measure(run.table, replays=run.plan.replays)
     now = state_report(run, measurement)
-    reports, gates = _statements(_Files(reader, findings, known), run, now, fresh)
+    reports, gates = _statements(_Files(reader, findings, known), run, Stated(now, run, measurement), fresh)
     checks = findings.results()
     if findings.failed:
         return CheckedRun(checks=checks, run=None, measurement=None, fresh=None, reports=reports, gates=gates)
@@ -111,6 +115,15 @@ def believe(reader: RunReader, where: str, *, keep_examples: bool = False) -> Be
     )
 
 
+@frozen
+class Stated:
+    """A report with the evidence it was stated from, which may be an earlier part of the log."""
+
+    report: Report
+    run: VerifiedRun
+    measurement: RunMeasurement
+
+
 class _Files:
     """The files of reports and gate records; one that cannot be read is a finding, once."""
 
@@ -128,22 +141,31 @@ class _Files:
 
 
 def _statements(
-    files: _Files, run: VerifiedRun, now: Report, earlier: Mapping[int, Report]
+    files: _Files, run: VerifiedRun, now: Stated, earlier: Mapping[int, Stated]
 ) -> tuple[dict[int, Report], dict[int, GateRecord]]:
     reports: dict[int, Report] = {}
     gates: dict[int, GateRecord] = {}
     for body in run.reports:
         payload = files.read("report", body)
-        fresh = earlier.get(body["ordinal"], now)
+        fresh = earlier.get(body["ordinal"], now).report
         restated = None if payload is None else recheck_report(body, payload, fresh, files.findings)
         if restated is not None:
             reports[body["ordinal"]] = restated
     broken = {body["ordinal"] for body in run.reports} - reports.keys()
-    for body in run.gates:
+    for number, body in enumerate(run.gates):
         payload = files.read("gate", body)
         if body["report"] in broken:
             continue  # nothing to judge by; the report's own claim is broken
-        recorded = None if payload is None else recheck_gate(body, payload, reports, files.findings)
+        grounds = _grounds(earlier.get(body["report"], now), run, run.gates[:number])
+        recorded = None if payload is None else recheck_gate(body, payload, reports, files.findings, grounds)
         if recorded is not None:
             gates[body["ordinal"]] = recorded
     return reports, gates
+
+
+def _grounds(stated: Stated, run: VerifiedRun, before: tuple[Body, ...]) -> Grounds:
+    return Grounds(
+        measured=Measured(stated.run.table, stated.measurement),
+        tries=earlier_looks(before, run.reports, stated.run.commitment) + 1,
+        prefix=plan_prefix(stated.run, stated.measurement) if stated.run.stop_reason else None,
+    )

@@ -19,9 +19,10 @@ from dfah_cli.evidence.verify import VerifiedRun, verify
 from dfah_cli.execution.clock import Clock
 from dfah_cli.execution.events import Observer, PlanReady, RunFinished, RunStarted
 from dfah_cli.execution.recovery import NOTHING_YET, survey
-from dfah_cli.execution.runner import Runner, Settings, Tally
+from dfah_cli.execution.runner import Runner
+from dfah_cli.execution.session import Settings, Tally
 from dfah_cli.gate.evaluate import Gate, GateResult
-from dfah_cli.gate.record import gate_record
+from dfah_cli.gate.record import GateRecord, gate_record
 from dfah_cli.metrics.measure import RunMeasurement, measure
 from dfah_cli.planning.plan import PlannedRun
 from dfah_cli.records.codec import plain
@@ -36,6 +37,7 @@ from dfah_cli.report.record import Report
 from dfah_cli.report.state import state_report
 from dfah_cli.store.protocol import RunStore, RunWriter, SlotState
 from dfah_cli.workflow.checking import BelievedRun, believe
+from dfah_cli.workflow.grounds import grounds_for
 from dfah_cli.workflow.opening import check_same_design
 
 
@@ -194,16 +196,28 @@ def _conclude(job: Job, writer: RunWriter, clock: Clock, verified: VerifiedRun, 
         tail = writer.reader().tail()
         body = {"log_n": tail.n, "log_root": tail.root, "commitment": verified.commitment}
         ordinal = writer.publish_report(payload, body)
-    result = None if job.policy is None else Gate(job.policy).evaluate(report)
-    gate_ordinal = None if result is None else _publish_gate(job, writer, clock, verified, report, result, ordinal)
+    gate = _gated(job, clock, verified, measurement, report)
+    gate_ordinal = None if gate is None else _publish_gate(writer, verified, gate, ordinal)
     return Recorded(
         report=report,
         verified=verified,
         measurement=measurement,
-        gate_result=result,
+        gate_result=None if gate is None else gate.result,
         gate_ordinal=gate_ordinal,
         tally=tally,
     )
+
+
+def _gated(
+    job: Job, clock: Clock, verified: VerifiedRun, measurement: RunMeasurement, report: Report
+) -> GateRecord | None:
+    """The record that the gate would leave now; None without a policy."""
+    if job.policy is None:
+        return None
+    at = clock.now()
+    grounds = grounds_for(job.policy, verified, measurement, on=at.date())
+    result = Gate(job.policy).evaluate(report, grounds)
+    return gate_record(report, job.policy, result, at=at, attempt=len(verified.gates) + 1, grounds=grounds)
 
 
 def _published(verified: VerifiedRun, payload: bytes) -> int | None:
@@ -212,34 +226,25 @@ def _published(verified: VerifiedRun, payload: bytes) -> int | None:
     return next((report["ordinal"] for report in reversed(verified.reports) if report["sha256"] == told), None)
 
 
-def _publish_gate(
-    job: Job,
-    writer: RunWriter,
-    clock: Clock,
-    verified: VerifiedRun,
-    report: Report,
-    result: GateResult,
-    report_ordinal: int,
-) -> int:
-    assert job.policy is not None
-    known = _known_gate(verified, job.policy, report_ordinal)
+def _publish_gate(writer: RunWriter, verified: VerifiedRun, gate: GateRecord, report_ordinal: int) -> int:
+    known = _known_gate(verified, gate, report_ordinal)
     if known is not None:
         return known
-    attempt = len(verified.gates) + 1
-    record = gate_record(report, job.policy, result, at=clock.now(), attempt=attempt)
     body = {
         "report": report_ordinal,
-        "policy_sha256": job.policy.sha256,
-        "verdict": result.verdict.value,
-        "attempt": attempt,
+        "policy_sha256": gate.policy_sha256,
+        "verdict": gate.result.verdict.value,
+        "attempt": gate.attempt,
     }
-    return writer.publish_gate(canonical_bytes(plain(record)), body)
+    return writer.publish_gate(canonical_bytes(plain(gate)), body)
 
 
-def _known_gate(verified: VerifiedRun, policy: GatePolicy, report_ordinal: int) -> int | None:
-    for gate in reversed(verified.gates):
-        if gate["policy_sha256"] == policy.sha256 and gate["report"] == report_ordinal:
-            ordinal: int = gate["ordinal"]
+def _known_gate(verified: VerifiedRun, gate: GateRecord, report_ordinal: int) -> int | None:
+    """Ordinal of the record that says the same already; a waiver that expired meanwhile makes it say something else."""
+    same = {"policy_sha256": gate.policy_sha256, "report": report_ordinal, "verdict": gate.result.verdict.value}
+    for body in reversed(verified.gates):
+        if all(body[key] == value for key, value in same.items()):
+            ordinal: int = body["ordinal"]
             return ordinal
     return None
 
@@ -251,17 +256,17 @@ def _conclude_finished(
     verified, measurement = finished.run, finished.measurement
     report = in_mode(finished.fresh, job.mode)
     ordinal = _published(verified, report_text(report).encode())
-    known = None if ordinal is None or job.policy is None else _known_gate(verified, job.policy, ordinal)
-    if ordinal is None or (job.policy is not None and known is None):
+    gate = _gated(job, clock, verified, measurement, report)
+    known = None if ordinal is None or gate is None else _known_gate(verified, gate, ordinal)
+    if ordinal is None or (gate is not None and known is None):
         with _open(job, store, clock) as writer:
             recorded = _conclude(job, writer, clock, verified, tally)
     else:
-        result = None if job.policy is None else Gate(job.policy).evaluate(report)
         recorded = Recorded(
             report=report,
             verified=verified,
             measurement=measurement,
-            gate_result=result,
+            gate_result=None if gate is None else gate.result,
             gate_ordinal=known,
             tally=tally,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +11,10 @@ from dfah_cli.cli.commands.analyze import named, write_outputs
 from dfah_cli.cli.options import COMMON, REPORT_FILES, option, stacked
 from dfah_cli.cli.screen import Screen
 from dfah_cli.errors import ConfigurationError, ExitCode, most_serious
+
+if TYPE_CHECKING:
+    from dfah_cli.gate.evaluate import Gate, GateResult
+    from dfah_cli.workflow.analyze import Analysis
 
 
 @click.command(name="report")
@@ -49,16 +53,16 @@ def command(runs: tuple[str, ...], outputs: tuple[str, ...], policy: str | None,
     return int(code)
 
 
-def _one(run: str, files: list[tuple[str, str]], gate: Any) -> tuple[list[str], ExitCode]:
+def _one(run: str, files: list[tuple[str, str]], gate: Gate | None) -> tuple[list[str], ExitCode]:
     from dfah_cli.gate.outcome import judge
     from dfah_cli.workflow.analyze import analyze
 
     found = analyze(run, keep_examples=True)
-    result = None if gate is None else gate.evaluate(found.report)
+    result = _judged(found, gate)
     return write_outputs(found, files, result), judge(found.report, result, mode=found.report.mode).code
 
 
-def _several(runs: tuple[str, ...], files: list[tuple[str, str]], gate: Any) -> tuple[list[str], ExitCode]:
+def _several(runs: tuple[str, ...], files: list[tuple[str, str]], gate: Gate | None) -> tuple[list[str], ExitCode]:
     from dfah_cli.gate.outcome import judge
     from dfah_cli.render.html import overview_html
     from dfah_cli.report.overview import overview
@@ -67,9 +71,19 @@ def _several(runs: tuple[str, ...], files: list[tuple[str, str]], gate: Any) -> 
 
     told, codes = [], []
     for run in runs:
-        report = analyze(run).report
-        result = None if gate is None else gate.evaluate(report)
+        found = analyze(run)
+        report, result = found.report, _judged(found, gate)
         told.append((Path(run).name, report, None if result is None else str(result.verdict)))
         codes.append(judge(report, result, mode=report.mode).code)
     page = overview_html(overview(told))
     return [str(write_export(name, page)) for _, name in files], most_serious(codes)
+
+
+def _judged(found: Analysis, gate: Gate | None) -> GateResult | None:
+    from dfah_cli.execution.clock import SystemClock
+    from dfah_cli.workflow.grounds import grounds_for
+
+    if gate is None:
+        return None
+    today = SystemClock().now().date()
+    return gate.evaluate(found.report, grounds_for(gate.policy, found.verified, found.measurement, on=today))
