@@ -135,52 +135,64 @@ def aggregate(report: ReportColumns, place: Placement, source: Source, samples: 
     if not report.metrics_available:
         raise EligibilityError("nothing to export: no replay group of this run is eligible, so there is no number")
     assert report.created_at is not None  # an eligible group has episodes
-    manifest = report.manifest
     record: dict[str, Any] = {
         "schema_version": SCHEMA,
         "evaluation_id": place.evaluation_id,
         "evaluation_timestamp": report.created_at.isoformat(),
         "retrieved_timestamp": f"{report.created_at.timestamp():.6f}",
-        "source_metadata": {
-            "source_name": "replay run with verified evidence",
-            "source_type": "evaluation_run",
-            "source_organization_name": source.organization,
-            "evaluator_relationship": source.relationship,
-            "additional_details": {
-                "dfah_report_id": report.report_id,
-                "dfah_manifest_sha256": manifest.hash,
-                "dfah_episode_artifact_root_sha256": report.episode_artifact_root_sha256,
-                "dfah_commitment": report.commitment,
-                "dfah_export_profile": PROFILE,
-            },
-        },
-        "eval_library": {
-            "name": LIBRARY,
-            "version": __version__,
-            "additional_details": {
-                "dfah_suite_id": report.suite_id,
-                "dfah_suite_version": report.suite_version,
-                "dfah_run_plan_sha256": report.run_plan_sha256,
-            },
-        },
-        "model_info": {
-            "name": manifest.model,
-            "id": model_id(report),
-            "developer": manifest.provider,
-            "inference_platform": manifest.provider,
-            "additional_details": {
-                "dfah_adapter": manifest.adapter,
-                "dfah_adapter_version": manifest.adapter_version or "unspecified",
-                # Not part of a manifest, so not known.
-                "deployment_type": "unknown",
-                "model_availability": "unknown",
-            },
-        },
+        "source_metadata": _source(report, source),
+        "eval_library": _library(report),
+        "model_info": _model(report),
         "evaluation_results": list(_results(report)),
     }
     if samples is not None:
         record["detailed_evaluation_results"] = _detailed(report, place, samples)
     return record
+
+
+def _source(report: ReportColumns, source: Source) -> dict[str, Any]:
+    return {
+        "source_name": "replay run with verified evidence",
+        "source_type": "evaluation_run",
+        "source_organization_name": source.organization,
+        "evaluator_relationship": source.relationship,
+        "additional_details": {
+            "dfah_report_id": report.report_id,
+            "dfah_manifest_sha256": report.manifest.hash,
+            "dfah_episode_artifact_root_sha256": report.episode_artifact_root_sha256,
+            "dfah_commitment": report.commitment,
+            "dfah_export_profile": PROFILE,
+        },
+    }
+
+
+def _library(report: ReportColumns) -> dict[str, Any]:
+    return {
+        "name": LIBRARY,
+        "version": __version__,
+        "additional_details": {
+            "dfah_suite_id": report.suite_id,
+            "dfah_suite_version": report.suite_version,
+            "dfah_run_plan_sha256": report.run_plan_sha256,
+        },
+    }
+
+
+def _model(report: ReportColumns) -> dict[str, Any]:
+    manifest = report.manifest
+    return {
+        "name": manifest.model,
+        "id": model_id(report),
+        "developer": manifest.provider,
+        "inference_platform": manifest.provider,
+        "additional_details": {
+            "dfah_adapter": manifest.adapter,
+            "dfah_adapter_version": manifest.adapter_version or "unspecified",
+            # Not part of a manifest, so not known.
+            "deployment_type": "unknown",
+            "model_availability": "unknown",
+        },
+    }
 
 
 def _results(report: ReportColumns) -> Iterator[dict[str, Any]]:
