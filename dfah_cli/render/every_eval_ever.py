@@ -205,7 +205,6 @@ def _results(report: ReportColumns) -> Iterator[dict[str, Any]]:
 
 def _result(report: ReportColumns, metric: Metric, number: float, interval: MetricInterval | None) -> dict[str, Any]:
     assert report.created_at is not None
-    weighted = metric.denominator == TASK_MEAN
     return {
         "evaluation_name": f"{report.suite_id}: {metric.name}",
         "evaluation_result_id": f"dfah.{metric.key}",
@@ -226,7 +225,10 @@ def _result(report: ReportColumns, metric: Metric, number: float, interval: Metr
             "metric_name": metric.name,
             "metric_kind": "replay_agreement",
             "metric_unit": metric.unit,
-            "metric_parameters": {"replays": report.replays_requested, "task_weighted": weighted},
+            "metric_parameters": {
+                "replays": report.replays_requested,
+                "task_weighted": metric.denominator == TASK_MEAN,
+            },
             "evaluation_description": metric.says,
             "lower_is_better": metric.lower_is_better,
             "score_type": "continuous",
@@ -240,12 +242,9 @@ def _result(report: ReportColumns, metric: Metric, number: float, interval: Metr
 
 
 def _score(report: ReportColumns, number: float, interval: MetricInterval | None) -> dict[str, Any]:
-    details = {
-        "suite_version": report.suite_version,
-        "planned_episodes": str(report.episodes_planned),
-        "eligible_episodes": str(report.episodes_eligible),
-        "eligible_groups": str(report.observed_groups),
-    }
+    counts = {"planned": report.episodes_planned, "eligible": report.episodes_eligible}
+    details = {f"{name}_episodes": str(count) for name, count in counts.items()}
+    details |= {"suite_version": report.suite_version, "eligible_groups": str(report.observed_groups)}
     found: dict[str, Any] = {"score": number, "details": details}
     if interval is not None:
         found["uncertainty"] = {
@@ -278,8 +277,8 @@ def _generation(report: ReportColumns) -> dict[str, Any]:
     }
     if manifest.seed is not None:
         details["dfah_seed"] = str(manifest.seed)
-    sampling = {name: getattr(manifest, name) for name in ("temperature", "top_p")}
     tools = {"additional_details": {"dfah_tool_schema_sha256": manifest.tool_schema_hash}}
+    sampling = {"temperature": manifest.temperature, "top_p": manifest.top_p}
     given = {name: value for name, value in sampling.items() if value is not None}
     return {"additional_details": details, "generation_args": {**given, "agentic_eval_config": tools}}
 
