@@ -31,6 +31,7 @@ COMMANDS = {
     "inspect": ("inspect", "Replays of a case side by side, or the queue of cases to review."),
     "gate": ("gate", "Apply a policy to a run; a failing gate exits 1."),
     "compare": ("compare", "What changed between two runs of one suite."),
+    "baseline": ("baseline", "Pin the run that later runs are held against."),
     "measure": ("measure", "Measure replays that were recorded elsewhere."),
     "power": ("power", "Cases, replays, calls and money that a claim needs."),
     "report": ("report", "Write a run's report as HTML, Markdown, JSON or JUnit XML."),

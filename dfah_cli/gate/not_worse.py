@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import ceil, floor
 
 from dfah_cli.errors import DFAHError
 from dfah_cli.gate.checks import GateCheck, Verdict
@@ -80,13 +81,19 @@ def check_of(one: NonInferiority, lost: int = 0) -> GateCheck:
         name=f"{PREFIX}.{name}",
         passed=verdict is Verdict.PASS,
         verdict=verdict,
-        observed=scale * one.difference,
+        # Rounded, and limits outward, so that every machine states the same digits; + 0.0 turns −0 into 0.
+        observed=round(scale * one.difference, 12) + 0.0,
         expected=margin if rises else -margin,
         at_least=not rises,
-        bound=scale * one.bound,
+        bound=_outward(scale * one.bound, scale * one.difference),
         level=one.level,
         method=one.method,
         n_cases=one.cases,
         cases_needed=one.cases_needed,
         note="; ".join(notes) or None,
     )
+
+
+def _outward(limit: float, value: float) -> float:
+    digits = 10_000
+    return (ceil(limit * digits) if limit > value else floor(limit * digits)) / digits

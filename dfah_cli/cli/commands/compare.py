@@ -2,75 +2,128 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dfah_cli.cli.options import COMMON, option, stacked
 from dfah_cli.cli.screen import Screen
 
+if TYPE_CHECKING:
+    from dfah_cli.workflow.comparison import Answer, Question
+
+SHARE = click.FloatRange(0, 1)
+
 
 @click.command(name="compare")
 @click.argument("base", metavar="BASE")
 @click.argument("candidate", metavar="CANDIDATE")
 @stacked(
+    option("--margin-dar", type=SHARE, default=None, help="Largest tolerated loss of DAR, such as 0.05."),
+    option("--margin-tar", type=SHARE, default=None, help="Largest tolerated loss of TAR.seq."),
+    option("--margin-flags", type=click.FloatRange(0, 100), default=None, help="Tolerated rise of flags per 100."),
+    option("--confidence", type=click.FloatRange(0.5, 0.999999), default=0.95, show_default=True, help="Of bounds."),
+    option("--rarefy", is_flag=True, help="Compare unequal replays at the smaller number."),
+    option("--aa", "same_agent", is_flag=True, help="Both are runs of one agent: every alarm is a false one."),
     option("--allow-cross-manifest", is_flag=True, help="The runs may be of two different agents."),
     option("--allow-cross-version", is_flag=True, help="The runs may be of two suite versions."),
     option("--allow-partial", is_flag=True, help="The runs may be incomplete."),
     COMMON,
 )
-def command(base: str, candidate: str, as_json: bool, **allowed: bool) -> int:
-    """What changed between two runs of one suite: the numbers, and the cases that flipped.
+def command(base: str, candidate: str, as_json: bool, **asked: Any) -> int:
+    """What changed between a base and a run of the same suite: numbers, drift, the cases that flipped.
+
+    BASE is a run directory or a file of `dfah baseline accept`. With a margin, exits 0 when the candidate is proven
+    not worse by it, 1 when it is proven worse, 4 when the data do not decide.
 
     \b
     dfah compare .dfah/runs/base .dfah/runs/candidate --allow-cross-manifest
+    dfah compare baseline.json .dfah/runs/candidate --margin-dar 0.05 --margin-flags 5
     """
-    from dfah_cli.workflow.analyze import analyze
+    from dfah_cli.cli.edge import replaced
+    from dfah_cli.workflow.comparison import compare, document
 
-    one, other = analyze(base), analyze(candidate)
-    difference = other.report.compare(one.report, **allowed)
-    flips = _flips(one, other)
+    answer = compare(base, candidate, _question(**asked))
     screen = Screen(as_json=as_json)
     if screen.json:
-        screen.document(
-            {
-                "format": "dfah-comparison-1",
-                "base": one.report.report_id,
-                "candidate": other.report.report_id,
-                "difference": dict(difference),
-                "flips": [dict(zip(("case_id", "base", "candidate"), flip, strict=True)) for flip in flips],
-            }
-        )
+        screen.document(document(answer))
     else:
-        _show(one.report, other.report, difference, flips, screen)
+        _show(answer, screen)
     screen.flush()
-    return 0
+    return replaced(answer.code)
 
 
-def _flips(one: Any, other: Any) -> list[tuple[str, str, str]]:
-    """Cases whose most frequent decision differs: (pseudonym, base, candidate)."""
-    from dfah_cli.report.details import case_details
+def _question(
+    *, margin_dar: float | None, margin_tar: float | None, margin_flags: float | None, **rest: Any
+) -> Question:
+    from dfah_cli.report.compare import Allowances
+    from dfah_cli.workflow.comparison import Question
 
-    def modal(analysis: Any) -> dict[str, str]:
-        details = case_details(analysis.verified.table)
-        return {detail.case_id: detail.decisions[0][0] for detail in details if detail.decisions}
+    flags = None if margin_flags is None else margin_flags / 100
+    margins = {"dar": margin_dar, "tar.seq": margin_tar, "flags": flags}
+    allowed = Allowances(
+        cross_manifest=rest["allow_cross_manifest"],
+        cross_version=rest["allow_cross_version"],
+        partial=rest["allow_partial"],
+    )
+    return Question(
+        margins={name: margin for name, margin in margins.items() if margin is not None},
+        confidence=rest["confidence"],
+        rarefy=rest["rarefy"],
+        same_agent=rest["same_agent"],
+        allowed=allowed,
+    )
 
-    before, after = modal(one), modal(other)
-    return [
-        (case, before[case], after[case]) for case in sorted(before) if case in after and before[case] != after[case]
-    ]
+
+def _show(answer: Answer, screen: Screen) -> None:
+    found = answer.found
+    if answer.difference:
+        now = answer.candidate
+        after = {"dar": now.dar, "tar_seq": now.tar and now.tar.seq, "gap": now.gap,
+                 "flags_per_100_cases": now.flags_per_100_cases}  # fmt: skip
+        screen.table(
+            ("metric", "base", "candidate", "change"),
+            [
+                (k, f"{answer.base.metrics[k]:.3f}", f"{after[k]:.3f}", f"{d:+.3f}")
+                for k, d in answer.difference.items()
+            ],
+        )
+    screen.table(
+        ("paired", "change", "low", "high", "rose", "same", "fell"),
+        [
+            (one.metric, f"{one.interval.value:+.3f}", f"{one.interval.low:+.3f}", f"{one.interval.high:+.3f}",
+             str(one.rose), str(one.same), str(one.fell))
+            for one in found.differences
+        ],
+    )  # fmt: skip
+    screen.table(
+        ("drift", "mean", "p"), [(level, f"{float(t.mean):.3f}", f"{t.p:.4f}") for level, t in found.drift.items()]
+    )
+    alarms = [a for a in found.alarms if a.p_holm < 0.05]
+    screen.table(("alarm", "task", "p_holm"), [(a.metric, a.task, f"{a.p_holm:.4f}") for a in alarms])
+    flips = [(f.case_id, " | ".join(f.old), " | ".join(f.new), f"{float(f.drift):.3f}") for f in found.flips]
+    screen.table(("flipped_case", "base", "candidate", "drift"), flips)
+    screen.fact(
+        cases=len(found.pairing.cases),
+        replays=found.pairing.replays,
+        rarefied=str(found.pairing.rarefied).lower(),
+        flipped_cases=len(flips),
+        newly_flagged=len(found.newly_flagged),
+        no_longer_flagged=len(found.no_longer_flagged),
+        **({} if found.flags_p is None else {"flags_p": f"{found.flags_p:.4f}"}),
+    )
+    if answer.base.commitment == answer.candidate.commitment:
+        screen.fact(note="both are the same evidence")
+    _verdict(answer, screen)
 
 
-def _show(one: Any, other: Any, difference: Any, flips: list[tuple[str, str, str]], screen: Screen) -> None:
-    from dfah_cli.report.view import metric_rows
-
-    rows = []
-    for before, after in zip(metric_rows(one, ()), metric_rows(other, ()), strict=True):
-        rows.append((before.label, before.value, after.value, f"{difference[before.key]:+.3f}"))
-    screen.table(("metric", "base", "candidate", "change"), rows)
-    if flips:
-        if screen.tables:
-            screen.line()
-        screen.table(("flipped_case", "base", "candidate"), flips)
-    else:
-        screen.fact(flipped_cases=0)
+def _verdict(answer: Answer, screen: Screen) -> None:
+    if answer.verdict is None:
+        return
+    rows = [
+        (c.name, str(c.verdict), f"{c.observed:.4g}", f"{c.expected:.4g}", "" if c.bound is None else f"{c.bound:.4g}",
+         "" if c.cases_needed is None else str(c.cases_needed))
+        for c in answer.checks
+    ]  # fmt: skip
+    screen.table(("check", "verdict", "observed", "margin", "bound", "needed"), rows)
+    screen.fact(verdict=str(answer.verdict), exit=int(answer.code))
