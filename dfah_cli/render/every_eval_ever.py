@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +18,7 @@ from attrs import frozen
 
 from dfah_cli.canonical import digest
 from dfah_cli.errors import EligibilityError
+from dfah_cli.render.every_eval_ever_metrics import METRICS, TASK_MEAN, Metric
 from dfah_cli.report.cases import MetricInterval
 from dfah_cli.report.limits import intervals_by_name
 from dfah_cli.report.record import ReportColumns
@@ -28,50 +30,6 @@ LIBRARY = "dfah-cli"
 RETENTION = "dfah.eligible_fraction"
 RESERVED = {"CON", "PRN", "AUX", "NUL", *(f"{device}{n}" for device in ("COM", "LPT") for n in range(1, 10)), "DATA"}
 UNSAFE = re.compile(r'[<>:"\\|?*/\x00-\x1f\x7f]')
-
-TASK_MEAN = "mean over tasks of the mean over their eligible cases; DAR and TAR are over the same replays"
-PLANNED = "eligible episodes of all planned ones; an episode that was never recorded counts as not eligible"
-POOLED = "100 times the flagged cases of all eligible cases"
-
-
-@frozen
-class Metric:
-    """One number of the record. interval: its name among the report's intervals; None when it has none."""
-
-    key: str
-    name: str
-    says: str
-    number: Callable[[ReportColumns], float | None]
-    interval: str | None
-    unit: str = "proportion"
-    low: float = 0.0
-    high: float = 1.0
-    denominator: str = TASK_MEAN
-    lower_is_better: bool = False
-
-
-def _level(name: str) -> Callable[[ReportColumns], float | None]:
-    return lambda report: None if report.tar is None else getattr(report.tar, name)
-
-
-METRICS = (
-    Metric("dar", "Decision agreement", "Share of replays with the most frequent decision of their case.",
-           lambda report: report.dar, "dar"),
-    Metric("tar_seq", "Tool sequence agreement", "Share of replays with the most frequent sequence of tool names.",
-           _level("seq"), "tar.seq"),
-    Metric("tar_bag", "Tool multiset agreement", "The same where the order of tools does not count.",
-           _level("bag"), "tar.bag"),
-    Metric("tar_set", "Tool set agreement", "The same where neither order nor number of calls counts.",
-           _level("set"), "tar.set"),
-    Metric("tar_strong", "Whole path agreement", "The same where digests of arguments and results count too.",
-           _level("strong"), "tar.strong"),
-    Metric("delta_dt", "Decision-path gap", "DAR minus TAR of the sequence, with its sign; a diagnosis, no ranking.",
-           lambda report: report.gap, "gap", "proportion_points", -1.0),
-    Metric("eligible_fraction", "Eligible episodes", "Planned episodes that could be compared.",
-           lambda report: report.eligible_fraction, None, denominator=PLANNED),
-    Metric("flags_per_100", "Flags per 100 cases", "Cases whose replays reach one decision by different paths.",
-           lambda report: report.flags_per_100_cases, "flags_per_100", "cases_per_100", 0.0, 100.0, POOLED, True),
-)  # fmt: skip
 
 
 @frozen(kw_only=True)
@@ -134,12 +92,11 @@ def aggregate(report: ReportColumns, place: Placement, source: Source, samples: 
     """
     if not report.metrics_available:
         raise EligibilityError("nothing to export: no replay group of this run is eligible, so there is no number")
-    assert report.created_at is not None  # an eligible group has episodes
     record: dict[str, Any] = {
         "schema_version": SCHEMA,
         "evaluation_id": place.evaluation_id,
-        "evaluation_timestamp": report.created_at.isoformat(),
-        "retrieved_timestamp": f"{report.created_at.timestamp():.6f}",
+        "evaluation_timestamp": _when(report).isoformat(),
+        "retrieved_timestamp": f"{_when(report).timestamp():.6f}",
         "source_metadata": _source(report, source),
         "eval_library": _library(report),
         "model_info": _model(report),
@@ -148,6 +105,11 @@ def aggregate(report: ReportColumns, place: Placement, source: Source, samples: 
     if samples is not None:
         record["detailed_evaluation_results"] = _detailed(report, place, samples)
     return record
+
+
+def _when(report: ReportColumns) -> datetime:
+    assert report.created_at is not None  # an eligible group has episodes
+    return report.created_at
 
 
 def _source(report: ReportColumns, source: Source) -> dict[str, Any]:
@@ -204,11 +166,10 @@ def _results(report: ReportColumns) -> Iterator[dict[str, Any]]:
 
 
 def _result(report: ReportColumns, metric: Metric, number: float, interval: MetricInterval | None) -> dict[str, Any]:
-    assert report.created_at is not None
     return {
         "evaluation_name": f"{report.suite_id}: {metric.name}",
         "evaluation_result_id": f"dfah.{metric.key}",
-        "evaluation_timestamp": report.created_at.isoformat(),
+        "evaluation_timestamp": _when(report).isoformat(),
         "source_data": {
             "dataset_name": report.suite_id,
             "source_type": "other",
@@ -277,10 +238,10 @@ def _generation(report: ReportColumns) -> dict[str, Any]:
     }
     if manifest.seed is not None:
         details["dfah_seed"] = str(manifest.seed)
-    tools = {"additional_details": {"dfah_tool_schema_sha256": manifest.tool_schema_hash}}
-    sampling = {"temperature": manifest.temperature, "top_p": manifest.top_p}
-    given = {name: value for name, value in sampling.items() if value is not None}
-    return {"additional_details": details, "generation_args": {**given, "agentic_eval_config": tools}}
+    given: dict[str, Any] = {"temperature": manifest.temperature, "top_p": manifest.top_p}
+    arguments = {name: value for name, value in given.items() if value is not None}
+    arguments["agentic_eval_config"] = {"additional_details": {"dfah_tool_schema_sha256": manifest.tool_schema_hash}}
+    return {"additional_details": details, "generation_args": arguments}
 
 
 def _detailed(report: ReportColumns, place: Placement, samples: Samples) -> dict[str, Any]:
