@@ -53,7 +53,8 @@ def survey(records: Iterable[tuple[str, Mapping[str, Any]]]) -> Survey:
             open_intents[body["i"]] = (body["at"], body.get("reserved_nusd", 0))
         elif body["t"] == "episode":
             reserved = open_intents.pop(body["i"], ("", 0))[1]
-            unknown = body["dispatch_state"] != "complete"
+            # Nothing came back that told what it cost, so its whole reservation counts.
+            unknown = body.get("wire_request") is None
             spent += reserved if unknown else body["cost_nusd"]
             dearest = max(dearest, body["cost_nusd"])
     spent += sum(reserved for _, reserved in open_intents.values())

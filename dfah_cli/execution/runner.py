@@ -12,26 +12,25 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import define
 
 from dfah_cli.adapter.contract import Agent, RunContext
 from dfah_cli.adapter.registry import ToolRegistry
 from dfah_cli.execution.budget import Budget
 from dfah_cli.execution.call import Caller
 from dfah_cli.execution.clock import Clock, seconds
-from dfah_cli.execution.events import EpisodeFinished, EpisodeStarted, Observer, RunStarted, Stopping
-from dfah_cli.execution.outcome import Attempt, Judge, Outcome, Raised
+from dfah_cli.execution.events import EpisodeStarted, Observer, RunStarted, Stopping
+from dfah_cli.execution.outcome import Attempt, Judge, Outcome
 from dfah_cli.execution.recovery import ACTIONS, Action, Survey
+from dfah_cli.execution.session import Judged, Settings, Tally, charged_nusd, error_text
 from dfah_cli.execution.stalls import LoopWatch
 from dfah_cli.planning.plan import PlannedRun
-from dfah_cli.records.episode import Episode
 from dfah_cli.records.journal import episode_body, intent_body, note_body, planned_body, time_text
 from dfah_cli.records.keys import SlotKeys
 from dfah_cli.records.manifest import Manifest
 from dfah_cli.records.run_plan import Slot
 from dfah_cli.records.tool_spec import ToolSpec
 from dfah_cli.records.wire import parameters_digest
-from dfah_cli.redaction import redact
 from dfah_cli.store.protocol import RunWriter, SlotState
 
 Body = dict[str, Any]
@@ -39,53 +38,13 @@ Body = dict[str, Any]
 PLANNED_WINDOW = 4096
 SETTLE_BATCH = 1000
 EMPTY_SHA256 = sha256(b"").hexdigest()
-MAX_ERROR_TEXT = 2000
-
-
-@frozen(kw_only=True)
-class Settings:
-    """Operational choices; none of them is part of the run's identity.
-
-    otherwise unlimited: budget. estimate_nusd: what an episode is expected to cost at most. parent: commitment of the
-    run that this one succeeds.
-    """
-
-    concurrency: int = 1
-    budget_nusd: int | None = None
-    estimate_nusd: int = 0
-    capture_arguments: bool = False
-    parent: str | None = None
-
-
-@define(kw_only=True)
-class Tally:
-    """What one session did. stop_reason: None when the schedule was worked through."""
-
-    reused: int = 0
-    calls: int = 0
-    failed: int = 0
-    interrupted: int = 0
-    spent_nusd: int = 0
-    stop_reason: str | None = None
-
-
-@frozen
-class _Done:
-    """A judged episode whose terminal record is not durable yet."""
-
-    ordinal: int
-    episode: Episode
-    body: Body
-    reserved_nusd: int
-    error_text: str | None
 
 
 @define
 class _Worker:
     """One unit of concurrency. done: rides with the next intent."""
 
-    done: _Done | None = None
-    bodies: list[Body] = field(factory=list)
+    done: Judged | None = None
 
 
 class Runner:
@@ -221,9 +180,9 @@ class Runner:
             self._in_flight -= 1
             self._freed.set()
         episode = self._judge.episode(attempt)
-        self._budget.settle(reserved, episode.cost_nusd)
+        self._budget.settle(reserved, charged_nusd(attempt.outcome, episode, reserved))
         body = episode_body(episode, ordinal=ordinal, key=key, parameters_sha256=self._parameters_sha256)
-        worker.done = _Done(ordinal, episode, body, reserved, _error_text(attempt.outcome))
+        worker.done = Judged(episode, body, reserved, error_text(attempt.outcome))
         self.tally.calls += 1
         self.tally.spent_nusd = self._budget.spent_nusd
 
@@ -290,32 +249,6 @@ class Runner:
         body = episode_body(episode, ordinal=ordinal, key=key, parameters_sha256=self._parameters_sha256)
         return {**body, "recovered_by": self._writer.token}
 
-    def _finished(self, done: _Done) -> None:
-        episode = done.episode
-        if episode.error is not None:
-            self.tally.failed += 1
-        self._observe(
-            EpisodeFinished(
-                case_id=episode.case_id,
-                replay_index=episode.replay_index,
-                status=episode.status.value,
-                cost_nusd=episode.cost_nusd,
-                latency_us=episode.latency_us,
-                tool_calls=len(episode.trajectory.tool_calls),
-                reserved_nusd=done.reserved_nusd,
-                error_kind=None if episode.error is None else episode.error.kind,
-                error_text=done.error_text,
-            )
-        )
-
-
-def _error_text(outcome: Outcome) -> str | None:
-    """Redacted text of what was raised, for the log only."""
-    if not isinstance(outcome, Raised):
-        return None
-    try:
-        text = str(outcome.problem)
-    except BaseException:  # noqa: BLE001 - __str__ is the user's code
-        text = "(its text could not be read)"
-    # Redacted before it is cut: half a credential has no shape any more.
-    return redact(text[: 10 * MAX_ERROR_TEXT])[:MAX_ERROR_TEXT]
+    def _finished(self, done: Judged) -> None:
+        self.tally.failed += done.episode.error is not None
+        self._observe(done.finished())

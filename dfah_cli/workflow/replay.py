@@ -17,7 +17,7 @@ from dfah_cli.engines.drive import Halt
 from dfah_cli.errors import AgentContractError, ConfigurationError, GateViolationError, OptionalDependencyError
 from dfah_cli.execution.clock import Clock, SystemClock
 from dfah_cli.execution.events import Observer, silent
-from dfah_cli.execution.runner import Settings
+from dfah_cli.execution.session import Settings
 from dfah_cli.gate.evaluate import GateResult, Verdict
 from dfah_cli.planning.plan import Design, PlannedRun, default_directory_name, make_plan
 from dfah_cli.records.enums import ReplayMode
@@ -37,7 +37,7 @@ MAX_CONCURRENCY = 10_000
 class Replay:
     """One design over one suite; `run` replays an agent under it and returns the report.
 
-    Design (part of the run's identity): suite, replays, seed, sample_rate, episode_timeout_s, only, limit.
+    Design (part of the run's identity): suite, replays, seed, sample_rate, episode_timeout_s, only, limit, schedule.
     Everything else may change when a run is resumed.
     """
 
@@ -63,6 +63,7 @@ class Replay:
         lease_token: str | None = None,
         only: tuple[str, ...] | list[str] = (),
         limit: int | None = None,
+        schedule: str = "shuffled",
         provenance: dict[str, Any] | None = None,
         observer: Observer = silent,
         clock: Clock | None = None,
@@ -82,6 +83,7 @@ class Replay:
             episode_timeout_s=episode_timeout_s,
             only=only,  # converted and checked by the record
             limit=limit,
+            schedule=schedule,
         )
         self.mode = _mode(mode)
         self.policy = _policy(gate, self.mode)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dfah_cli.adapter.contract import RunContext
 from dfah_cli.execution.budget import Budget
+from dfah_cli.records.case import Case
+from dfah_cli.workflow.replay import Replay
+from tests.builders import a_scripted_agent
 
 
 def test_without_a_limit_everything_is_admitted_and_nothing_reserved() -> None:
@@ -44,3 +50,18 @@ def test_the_limit_is_passed_by_one_dear_episode_at_most(costs: list[int], limit
     assert budget.reserved_nusd == 0
     dearest = max(costs, default=0)
     assert budget.spent_nusd <= limit + max(0, dearest - estimate)
+
+
+@pytest.mark.usefixtures("in_memory")
+def test_an_episode_that_raises_takes_its_reservation_from_the_budget_also_after_a_resume() -> None:
+    def fails(case: Case, context: RunContext) -> Any:
+        calls.append(context.replay_index)
+        raise RuntimeError("the provider took the money and hung up")
+
+    calls: list[int] = []
+    agent = a_scripted_agent({"A": [fails], "B": [fails]})
+    replay = Replay(suite=agent.suite, replays=3, out="run", budget_usd=0.25, estimated_max_episode_cost_usd=0.1)
+    assert replay.run(agent).partial_reason == "budget_stop"
+    assert len(calls) == 2
+    replay.run(agent)
+    assert len(calls) == 2

@@ -21,8 +21,8 @@ def intent(ordinal: int, reserved: int = 10) -> tuple[str, dict[str, Any]]:
     return "", {"t": "dispatching", "i": ordinal, "at": f"at {ordinal}", "reserved_nusd": reserved}
 
 
-def episode(ordinal: int, cost: int, state: str = "complete") -> tuple[str, dict[str, Any]]:
-    return "", {"t": "episode", "i": ordinal, "cost_nusd": cost, "dispatch_state": state}
+def episode(ordinal: int, cost: int, *, answered: bool = True) -> tuple[str, dict[str, Any]]:
+    return "", {"t": "episode", "i": ordinal, "cost_nusd": cost, "wire_request": {} if answered else None}
 
 
 def test_an_open_intent_counts_as_spent_with_its_reservation() -> None:
@@ -31,8 +31,8 @@ def test_an_open_intent_counts_as_spent_with_its_reservation() -> None:
     assert found.open_intents == {1: "at 1", 2: "at 2"}
 
 
-def test_an_unknown_outcome_stays_counted_with_its_reservation() -> None:
-    found = survey([intent(0), episode(0, 0, "unknown_after_dispatch")])
+def test_an_episode_that_never_told_its_cost_stays_counted_with_its_reservation() -> None:
+    found = survey([intent(0), episode(0, 0, answered=False)])
     assert (found.spent_nusd, found.open_intents) == (10, {})
 
 

@@ -1,0 +1,83 @@
+"""What a session is told, what it did, and what it tells its watcher of each episode. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import define, frozen
+
+from dfah_cli.execution.events import EpisodeFinished
+from dfah_cli.execution.outcome import Outcome, Raised, Returned
+from dfah_cli.records.episode import Episode
+from dfah_cli.redaction import redact
+
+MAX_ERROR_TEXT = 2000
+
+
+@frozen(kw_only=True)
+class Settings:
+    """Operational choices; none of them is part of the run's identity.
+
+    budget_nusd: None means no limit. estimate_nusd: what an episode is expected to cost at most. parent: commitment of
+    the run that this one succeeds.
+    """
+
+    concurrency: int = 1
+    budget_nusd: int | None = None
+    estimate_nusd: int = 0
+    capture_arguments: bool = False
+    parent: str | None = None
+
+
+@define(kw_only=True)
+class Tally:
+    """What one session did. stop_reason: None when the schedule was worked through."""
+
+    reused: int = 0
+    calls: int = 0
+    failed: int = 0
+    interrupted: int = 0
+    spent_nusd: int = 0
+    stop_reason: str | None = None
+
+
+@frozen
+class Judged:
+    """A judged episode whose terminal record is not durable yet. error_text: redacted, for the log only."""
+
+    episode: Episode
+    body: dict[str, Any]
+    reserved_nusd: int
+    error_text: str | None
+
+    def finished(self) -> EpisodeFinished:
+        """What the watcher is told once the record is durable."""
+        episode = self.episode
+        return EpisodeFinished(
+            case_id=episode.case_id,
+            replay_index=episode.replay_index,
+            status=episode.status.value,
+            cost_nusd=episode.cost_nusd,
+            latency_us=episode.latency_us,
+            tool_calls=len(episode.trajectory.tool_calls),
+            reserved_nusd=self.reserved_nusd,
+            error_kind=None if episode.error is None else episode.error.kind,
+            error_text=self.error_text,
+        )
+
+
+def charged_nusd(outcome: Outcome, episode: Episode, reserved_nusd: int) -> int:
+    """What an episode takes from the budget: its cost, or its reservation when it never told what it cost."""
+    return episode.cost_nusd if isinstance(outcome, Returned) else max(reserved_nusd, episode.cost_nusd)
+
+
+def error_text(outcome: Outcome) -> str | None:
+    """Redacted text of what was raised, for the log only; None when nothing was."""
+    if not isinstance(outcome, Raised):
+        return None
+    try:
+        text = str(outcome.problem)
+    except BaseException:  # noqa: BLE001 - __str__ is the user's code
+        text = "(its text could not be read)"
+    # Redacted before it is cut: half a credential has no shape any more.
+    return redact(text[: 10 * MAX_ERROR_TEXT])[:MAX_ERROR_TEXT]
