@@ -48,7 +48,7 @@ def check_schedule(plan: RunPlan, findings: Findings) -> Schedule | None:
     if plan.episodes_planned != len(plan.case_tasks) * plan.replays:
         findings.fail(Claim.SCHEDULE, "episodes_planned is not cases times replays")
         return None
-    schedule = Schedule(plan.case_tasks, plan.replays, plan.seed)
+    schedule = Schedule(plan.case_tasks, plan.replays, plan.seed, plan.schedule)
     if schedule.sha256() != plan.schedule_sha256:
         findings.fail(Claim.SCHEDULE, "the schedule shuffled from plan and seed has another digest")
         return None

@@ -10,7 +10,7 @@ from attrs import field, frozen
 
 from dfah_cli.canonical import digest, parse
 from dfah_cli.errors import ConfigurationError, ValidationError
-from dfah_cli.planning.schedule import Schedule
+from dfah_cli.planning.schedule import BLOCKS, SHUFFLED, Schedule
 from dfah_cli.planning.selection import sample, select
 from dfah_cli.records import fields
 from dfah_cli.records.case import Case
@@ -26,7 +26,8 @@ MAX_EPISODES = 100_000_000
 class Design:
     """How often, in which order and on which share of the cases; what the run plan hashes beside the manifest.
 
-    only: pseudonyms to run; empty means all. limit: cut the selection after so many cases.
+    only: pseudonyms to run; empty means all. limit: cut the selection after so many cases. schedule: `blocks` finishes
+    whole cases early, as stopping early wants it.
     """
 
     replays: int = field(default=3, validator=fields.integer(2, 1_000_000))
@@ -37,9 +38,10 @@ class Design:
     )
     only: tuple[str, ...] = field(default=(), converter=fields.to_tuple, validator=fields.tuple_of(fields.name))
     limit: int | None = field(default=None, validator=fields.optional(fields.integer(1)))
+    schedule: str = field(default=SHUFFLED, validator=fields.one_of(SHUFFLED, BLOCKS))
 
     def identity(self, manifest_hash: str) -> dict[str, Any]:
-        """What the default directory name is derived from; a selection enters only where there is one."""
+        """What the default directory name is derived from; a selection or another schedule only where there is one."""
         named: dict[str, Any] = {
             "manifest_hash": manifest_hash,
             "replays": self.replays,
@@ -51,6 +53,8 @@ class Design:
             named["only"] = sorted(set(self.only))
         if self.limit is not None:
             named["limit"] = self.limit
+        if self.schedule != SHUFFLED:
+            named["schedule"] = self.schedule
         return named
 
 
@@ -74,7 +78,7 @@ def make_plan(suite: Suite, manifest: Manifest, design: Design) -> PlannedRun:
     _check_size(chosen, design.replays)
     cases = {case.effective_case_id: case for case in chosen}
     case_tasks = {case_id: case.task for case_id, case in cases.items()}
-    schedule = Schedule(case_tasks, design.replays, design.seed)
+    schedule = Schedule(case_tasks, design.replays, design.seed, design.schedule)
     plan = RunPlan(
         manifest_hash=manifest.hash,
         suite_id=suite.suite_id,
@@ -89,6 +93,7 @@ def make_plan(suite: Suite, manifest: Manifest, design: Design) -> PlannedRun:
         schedule_sha256=schedule.sha256(),
         suite_cases_total=len(suite.cases),
         episodes_planned=len(schedule),
+        schedule=design.schedule,
     )
     return PlannedRun(plan=plan, schedule=schedule, cases=cases)
 
@@ -120,5 +125,6 @@ def plan_from_bytes(payload: bytes) -> RunPlan:
 def differing_fields(one: RunPlan, other: RunPlan) -> list[str]:
     """Names of the identity fields in which two plans differ."""
     names = ("suite_id", "suite_version", "fixture_hash", "tool_schema_hash", "manifest_hash", "replays", "seed",
-             "sample_rate", "episode_timeout_s", "case_tasks", "schedule_sha256", "suite_cases_total")  # fmt: skip
+             "sample_rate", "episode_timeout_s", "case_tasks", "schedule", "schedule_sha256",
+             "suite_cases_total")  # fmt: skip
     return [name for name in names if getattr(one, name) != getattr(other, name)]

@@ -12,23 +12,26 @@ from dfah_cli.records.run_plan import Slot
 
 # Hashing a million slots at once would need their whole text in memory.
 _CHUNK = 4096
+BLOCK = 20  # cases; small enough that whole cases are finished early, large enough that their order tells nothing
+SHUFFLED, BLOCKS = "shuffled", "blocks"
 
 
 class Schedule:
     """All slots in dispatch order: cases sorted by pseudonym, replay indices within, then shuffled by the seed.
 
+    order: `shuffled` mixes all slots; `blocks` draws the cases into blocks of twenty and mixes the slots of each block,
+    so that whole cases are finished long before the run is.
+
     Compact (4 bytes a slot). A slot's *ordinal* is its place in the schedule; its *rank* is its place before the
     shuffle, `case index * replays + replay index`.
     """
 
-    def __init__(self, case_tasks: Mapping[str, str], replays: int, seed: int) -> None:
+    def __init__(self, case_tasks: Mapping[str, str], replays: int, seed: int, order: str = SHUFFLED) -> None:
         self.case_ids = tuple(sorted(case_tasks))
         self.tasks = tuple(case_tasks[case_id] for case_id in self.case_ids)
         self.replays = replays
-        # The same permutation that a shuffle of the list of slots itself gives.
-        ranks = list(range(len(self.case_ids) * replays))
-        Random(seed).shuffle(ranks)
-        self.ranks = array("I", ranks)
+        mixed = _blocks if order == BLOCKS else _shuffled
+        self.ranks = array("I", mixed(len(self.case_ids), replays, Random(seed)))
 
     def __len__(self) -> int:
         return len(self.ranks)
@@ -51,6 +54,24 @@ class Schedule:
             hasher.update(("," if start else "").encode() + chunk.encode())
         hasher.update(b"]")
         return hasher.hexdigest()
+
+
+def _shuffled(cases: int, replays: int, random: Random) -> list[int]:
+    # The same permutation that a shuffle of the list of slots itself gives.
+    ranks = list(range(cases * replays))
+    random.shuffle(ranks)
+    return ranks
+
+
+def _blocks(cases: int, replays: int, random: Random) -> list[int]:
+    drawn = list(range(cases))
+    random.shuffle(drawn)
+    ranks: list[int] = []
+    for start in range(0, cases, BLOCK):
+        block = [case * replays + replay for case in drawn[start : start + BLOCK] for replay in range(replays)]
+        random.shuffle(block)
+        ranks.extend(block)
+    return ranks
 
 
 def _quoted(text: str) -> str:

@@ -46,6 +46,7 @@ class RunPlan:
     case_tasks: pseudonym to task, of the selected cases only.
     sample_rate: share of the suite's cases that was drawn, above 0 and at most 1.
     episode_timeout_s: seconds; None means no limit.
+    schedule: how the slots were mixed; stands in the plan only when it is not the default.
     """
 
     event: str = field(default="run_plan", validator=fields.one_of("run_plan"))
@@ -65,6 +66,7 @@ class RunPlan:
     suite_cases_total: int = field(validator=fields.integer(1))
     episodes_planned: int = field(validator=fields.integer(1))
     schema_version: str = field(default=fields.SCHEMA_VERSION, validator=fields.schema_version)
+    schedule: str = field(default="shuffled", validator=fields.one_of("shuffled", "blocks"), metadata=fields.LATE)
 
     @cached_property
     def encoded(self) -> bytes:

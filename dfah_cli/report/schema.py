@@ -60,10 +60,11 @@ def of(kind: Any) -> dict[str, Any]:
 def _record(kind: Any) -> dict[str, Any]:
     hints = typing.get_type_hints(kind)
     names = [field.name for field in attrs.fields(kind) if field.init]
+    late = {field.name for field in attrs.fields(kind) if field.metadata.get("late")}
     return {
         "type": "object",
         "properties": {name: of(hints[name]) for name in names},
-        "required": names,
+        "required": [name for name in names if name not in late],
         "additionalProperties": False,
     }
 

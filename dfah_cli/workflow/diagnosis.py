@@ -145,6 +145,7 @@ def resume_command(place: Path) -> str:
     words += ["--suite", named["suite"]] if "suite" in named else []
     words += ["--replays", str(plan.replays), "--seed", str(plan.seed), *_selection(plan)]
     words += [] if plan.episode_timeout_s is None else ["--episode-timeout-s", repr(plan.episode_timeout_s)]
+    words += [] if plan.schedule == "shuffled" else ["--schedule", plan.schedule]
     if "parent" in named:
         return "the dfah rerun command that made it"
     return shlex.join([*words, "--out", str(place)])

@@ -40,7 +40,7 @@ def history(path: str | Path, *, case_id: str | None = None) -> Iterator[Event]:
     """
     reader = open_run(path)
     plan = plan_from_bytes(reader.plan_bytes)
-    schedule = Schedule(plan.case_tasks, plan.replays, plan.seed)
+    schedule = Schedule(plan.case_tasks, plan.replays, plan.seed, plan.schedule)
     if case_id is not None and case_id not in plan.case_tasks:
         raise ConfigurationError(f"{path}: the plan has no case {case_id!r}; dfah log {path} shows the others")
     for n, (_, body) in enumerate(reader.records(), 1):

@@ -8,7 +8,10 @@ from dfah_cli.errors import ArtifactError, DesignMismatchError, ValidationError
 from dfah_cli.planning.plan import differing_fields, plan_from_bytes
 from dfah_cli.records.run_plan import RunPlan
 
-SHOWN = ("replays", "seed", "sample_rate", "episode_timeout_s", "suite_id", "suite_version", "suite_cases_total")
+SHOWN = (
+    *("replays", "seed", "sample_rate", "episode_timeout_s", "schedule"),
+    *("suite_id", "suite_version", "suite_cases_total"),
+)
 
 
 def check_same_design(recorded: bytes | None, plan: RunPlan, where: str) -> None:

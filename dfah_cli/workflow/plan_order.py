@@ -44,7 +44,7 @@ def plan_prefix(run: VerifiedRun, measurement: RunMeasurement) -> tuple[int, int
 
 def schedule_of(run: VerifiedRun) -> Schedule:
     """The schedule of a run's plan."""
-    return Schedule(run.plan.case_tasks, run.plan.replays, run.plan.seed)
+    return Schedule(run.plan.case_tasks, run.plan.replays, run.plan.seed, run.plan.schedule)
 
 
 def completion_order(schedule: Schedule) -> list[tuple[str, str]]:

@@ -72,6 +72,7 @@ class RunRequest:
     episode_timeout_s: float | None = field(default=None, converter=fields.to_float)
     case: tuple[str, ...] = field(default=(), converter=fields.to_tuple)
     limit: int | None = None
+    schedule: str = "shuffled"
 
     policy: GatePolicy | None = field(default=None, validator=fields.optional(fields.instance_of(GatePolicy)))
 
@@ -110,4 +111,5 @@ class RunRequest:
             episode_timeout_s=self.episode_timeout_s,
             only=self.case,
             limit=self.limit,
+            schedule=self.schedule,
         )

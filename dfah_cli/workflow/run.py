@@ -59,6 +59,7 @@ def make_replay(
         episode_timeout_s=request.episode_timeout_s,
         only=request.case,
         limit=request.limit,
+        schedule=request.schedule,
         out=request.out,
         store=request.store,
         concurrency=request.concurrency,

@@ -59,6 +59,7 @@ def succeed(
         replays=plan.replays,
         seed=_next_seed(plan.seed),
         episode_timeout_s=plan.episode_timeout_s,
+        schedule=plan.schedule,
         out=str(out),
         **options,
     )

@@ -142,7 +142,7 @@ class Watched:
         if self._follower is None:
             self._follower = LogFollower(str(self.path))
             plan = plan_from_bytes(self._follower.plan_bytes)
-            self._schedule = Schedule(plan.case_tasks, plan.replays, plan.seed)
+            self._schedule = Schedule(plan.case_tasks, plan.replays, plan.seed, plan.schedule)
         for body in self._follower.poll():
             self._tally.take(body)
 

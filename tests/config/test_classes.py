@@ -22,6 +22,7 @@ OTHER: dict[str, Any] = {
     "replays": 4,
     "seed": 7,
     "sample_rate": 0.5,
+    "schedule": "blocks",
     "episode_timeout_s": 5.0,
     "case": "CASE-001",
     "limit": 1,

@@ -127,3 +127,23 @@ def test_a_selection_takes_pseudonyms_and_raw_ids_and_names_what_it_does_not_kno
     assert [case.case_id for case in select(cases, (), 2)] == ["A", "B"]
     with pytest.raises(ConfigurationError, match="'D'"):
         select(cases, ("A", "D"))
+
+
+def test_blocks_finish_whole_cases_early_and_hold_the_same_slots() -> None:
+    tasks = {f"C{index:03}": "t" for index in range(50)}
+    blocks, shuffled = Schedule(tasks, 3, 7, "blocks"), Schedule(tasks, 3, 7)
+    assert sorted(blocks.ranks) == sorted(shuffled.ranks) == list(range(150))
+    first = [slot.case_id for slot in blocks][:60]
+    assert {first.count(case_id) for case_id in set(first)} == {3}
+    assert len(set(first)) == 20
+    assert set(first) != set(sorted(tasks)[:20])
+    assert blocks.sha256() != shuffled.sha256()
+    assert Schedule(tasks, 3, 7, "blocks").sha256() == blocks.sha256()
+
+
+def test_the_schedule_enters_an_identity_only_when_it_is_not_the_default() -> None:
+    usual, blocks = Design(), Design(schedule="blocks")
+    assert "schedule" not in usual.identity("0" * 64)
+    assert blocks.identity("0" * 64)["schedule"] == "blocks"
+    with pytest.raises(ValidationError, match="schedule"):
+        Design(schedule="sorted")

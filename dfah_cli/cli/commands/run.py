@@ -33,6 +33,13 @@ DESIGN = stacked(
     ),
     option("--case", "cases", metavar="ID", multiple=True, help="Only this case; repeatable."),
     option("--limit", type=click.IntRange(min=1), default=None, help="Only the first so many cases."),
+    option(
+        "--schedule",
+        type=click.Choice(["shuffled", "blocks"]),
+        default="shuffled",
+        show_default=True,
+        help="blocks finishes whole cases early, for a policy that stops.",
+    ),
     TIMEOUT,
 )
 GATE = stacked(
