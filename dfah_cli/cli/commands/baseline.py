@@ -41,7 +41,7 @@ def accept(run: str, output: str | None, allow_partial: bool, as_json: bool) -> 
         place = str(write_export(output, text))
         told = {"written": place, "baseline_sha256": baseline.sha256, "cases": len(baseline.cases)}
         if screen.json:
-            screen.document({"format": "dfah-written-1", **told})
+            screen.document({"format": "dfah-pinned-1", **told})
         else:
             screen.fact(**told)
     screen.flush()
