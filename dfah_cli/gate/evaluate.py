@@ -208,7 +208,35 @@ def _supposed(policy: GatePolicy, report: ReportColumns, grounds: Grounds, unkno
         for one in THRESHOLDS
         if one.per_case is not None and getattr(policy, one.key) is not None
     ]
+    checks += [check for rule in policy.by_task for check in _supposed_task(weigh, rule, values.of_task(rule.task))]
     return verdict_of((*checks, *case_checks(policy, values, grounds.on)))
+
+
+def _supposed_task(weigh: _Weigh, rule: TaskGatePolicy, values: CaseValues) -> Iterator[GateCheck]:
+    yield _groups(f"task[{rule.task}].observed_groups", len(values), rule.min_observed_groups)
+    for one in TASK_THRESHOLDS:
+        bound = getattr(rule, one.key)
+        if bound is None or one.per_case is None or not len(values):
+            continue
+        if weigh.confident:
+            yield weigh.check(one.check, one, Fraction(0), values, bound)
+        else:
+            yield _bounded(one.check, one, one.scale * values.mean(one.per_case), bound)
+
+
+def foreseen(policy: GatePolicy, report: ReportColumns, grounds: Grounds) -> Verdict | None:
+    """The verdict of a run that is not complete, when the rest of its plan cannot change it; else None.
+
+    What is not a number of the cases (cost, the share of eligible episodes) cannot be foreseen.
+    """
+    other = (policy.min_eligible_fraction, policy.min_observed_groups, policy.max_cost_per_case_usd)
+    if policy.stop == "never" or any(limit is not None for limit in other):
+        return None
+    if policy.stop == "anytime":
+        passed = all(check.passed for check in _Weigh(policy, report, grounds, None).numbers())
+        return Verdict.PASS if passed and report.metrics_available else None
+    agreeing, disagreeing = _unknowns(policy, report, grounds)
+    return agreeing if agreeing is disagreeing and agreeing is not Verdict.INCONCLUSIVE else None
 
 
 def _settled(

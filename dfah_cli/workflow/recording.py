@@ -17,7 +17,7 @@ from dfah_cli.engines.drive import Halt, drive
 from dfah_cli.engines.local import run_local
 from dfah_cli.evidence.verify import VerifiedRun, verify
 from dfah_cli.execution.clock import Clock
-from dfah_cli.execution.events import Observer, PlanReady, RunFinished, RunStarted
+from dfah_cli.execution.events import Event, Observer, PlanReady, RunFinished, RunStarted
 from dfah_cli.execution.recovery import NOTHING_YET, survey
 from dfah_cli.execution.runner import Runner
 from dfah_cli.execution.session import Settings, Tally
@@ -39,6 +39,7 @@ from dfah_cli.store.protocol import RunStore, RunWriter, SlotState
 from dfah_cli.workflow.checking import BelievedRun, believe
 from dfah_cli.workflow.grounds import grounds_for
 from dfah_cli.workflow.opening import check_same_design
+from dfah_cli.workflow.settling import Settling
 
 
 @frozen(kw_only=True)
@@ -159,8 +160,19 @@ def _open(job: Job, store: RunStore, clock: Clock) -> RunWriter:
 def _replay(job: Job, writer: RunWriter, clock: Clock, observer: Observer) -> Tally:
     untouched = not any(writer.slots)
     seen = NOTHING_YET if untouched else survey(writer.reader().records())
+    settling = _settling(job, writer, clock)
+    if settling is not None and settling.settled():
+        recorded = sum(state == SlotState.COMMITTED for state in writer.slots)
+        observer(RunStarted(planned=len(writer.slots), reused=recorded))
+        return Tally(reused=recorded, stop_reason=settling.reason)
     if any(state != SlotState.COMMITTED for state in writer.slots):
         writer.commit_now([_session(job, writer, clock)])
+
+    def watched(event: Event) -> None:
+        observer(event)
+        if settling is not None and runner.tally.stop_reason is None and settling.take(event):
+            runner.request_stop(settling.reason)
+
     runner = Runner(
         planned=job.planned,
         agent=job.agent,
@@ -171,10 +183,17 @@ def _replay(job: Job, writer: RunWriter, clock: Clock, observer: Observer) -> Ta
         survey=seen,
         settings=job.settings,
         clock=clock,
-        observer=observer,
+        observer=watched,
     )
     drive(lambda: run_local(runner, job.settings.concurrency, job.agent), runner.request_stop, job.halt)
     return runner.tally
+
+
+def _settling(job: Job, writer: RunWriter, clock: Clock) -> Settling | None:
+    """What ends the run early; None when its policy, or the lack of one, wants the whole plan."""
+    if job.policy is None or job.policy.stop == "never":
+        return None
+    return Settling(job.policy, job.planned, writer, clock.now().date())
 
 
 def _session(job: Job, writer: RunWriter, clock: Clock) -> dict[str, Any]:
