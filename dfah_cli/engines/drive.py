@@ -17,6 +17,7 @@ from types import FrameType
 from typing import Any
 
 from dfah_cli.execution.call import hidden
+from dfah_cli.execution.keeping import keep_until_done
 
 REASONS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 LAST_WORD_S = 5.0
@@ -161,7 +162,18 @@ def _abandon(loop: asyncio.AbstractEventLoop) -> None:
         try:
             loop.run_until_complete(asyncio.wait(left, timeout=STRAGGLER_S))
         except (SystemExit, KeyboardInterrupt, RuntimeError):
-            return
+            pass
+    for task in asyncio.all_tasks(loop):
+        keep_until_done(task)
     if not asyncio.all_tasks(loop):
-        loop.run_until_complete(loop.shutdown_asyncgens())
+        _close(loop)
+
+
+def _close(loop: asyncio.AbstractEventLoop) -> None:
+    closing = loop.create_task(loop.shutdown_asyncgens())
+    loop.run_until_complete(asyncio.wait({closing}, timeout=STRAGGLER_S))
+    if closing.done():
         loop.close()
+    else:
+        # An asynchronous generator of the adapter's does not end.
+        keep_until_done(closing)

@@ -13,6 +13,7 @@ from typing import TypeVar
 from dfah_cli.adapter.contract import Agent, RunContext
 from dfah_cli.adapter.invoke import invoke
 from dfah_cli.execution.clock import Clock
+from dfah_cli.execution.keeping import keep_until_done
 from dfah_cli.execution.outcome import ManifestChanged, Outcome, Raised, Returned, TimedOut
 from dfah_cli.execution.stalls import LoopWatch
 from dfah_cli.records.case import Case
@@ -22,7 +23,7 @@ GRACE_S = 1.0
 
 
 class Caller:
-    """Calls one agent; remembers the calls that were left behind, so that they are not collected while running."""
+    """Calls one agent, and leaves behind the calls that do not end."""
 
     def __init__(self, agent: Agent, manifest: Manifest, limit_s: float | None, clock: Clock, watch: LoopWatch) -> None:
         self._agent = agent
@@ -32,7 +33,6 @@ class Caller:
         self._limit_us = None if limit_s is None else int(limit_s * 1_000_000)
         self._clock = clock
         self._watch = watch
-        self.abandoned: set[asyncio.Task[Outcome]] = set()
         self.stopping = False  # set before the run itself cancels calls, which is no act of the adapter
 
     async def ready(self) -> None:
@@ -64,19 +64,15 @@ class Caller:
         except asyncio.CancelledError:
             # The run is being stopped, not the adapter: pass it on.
             task.cancel()
-            self._leave(task)
+            keep_until_done(task)
             raise
         if done:
             return task.result()
         task.cancel()
         await asyncio.wait({task}, timeout=min(GRACE_S, self._limit_s))
         if not task.done():
-            self._leave(task)
+            keep_until_done(task)
         return TimedOut()
-
-    def _leave(self, task: asyncio.Task[Outcome]) -> None:
-        self.abandoned.add(task)
-        task.add_done_callback(self.abandoned.discard)
 
     async def _guarded(self, case: Case, context: RunContext) -> Outcome:
         # BaseException: SystemExit inside a task would otherwise end the event loop with it.

@@ -84,11 +84,6 @@ class Runner:
         self._freed = asyncio.Event()
         self.tally = Tally(spent_nusd=survey.spent_nusd)
 
-    @property
-    def abandoned(self) -> set[asyncio.Task[Outcome]]:
-        """Adapter calls that ignored cancellation and still run."""
-        return self._caller.abandoned
-
     def request_stop(self, reason: str) -> None:
         """Dispatches nothing more; what is in flight is drained. Asked a second time, calls may be cancelled too."""
         if self.tally.stop_reason is not None:
