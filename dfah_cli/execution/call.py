@@ -48,7 +48,7 @@ class Caller:
         """
         started = self._clock.monotonic_us()
         outcome = await self._limited(case, context)
-        elapsed = self._clock.monotonic_us() - started
+        elapsed = max(0, self._clock.monotonic_us() - started)
         if self._limit_us is not None and elapsed > self._limit_us:
             outcome = TimedOut(self._watch.stalled_s(since_us=started))
         elif not self._same_manifest():

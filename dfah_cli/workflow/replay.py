@@ -159,13 +159,15 @@ class Replay:
         return recorded
 
     def _job(self, agent: Agent) -> Job:
-        manifest = _manifest(agent)
+        # Copies: the adapter has the originals, and what it does to them must reach neither plan nor records.
+        manifest = evolve(_manifest(agent))
         registry = _registry(agent, self.tools)
         if registry is not None:
             registry.check_suite(self.suite)
             registry.freeze()
+        planned = make_plan(self.suite, manifest, self.design)
         return Job(
-            planned=make_plan(self.suite, manifest, self.design),
+            planned=evolve(planned, cases={name: case.fresh() for name, case in planned.cases.items()}),
             manifest=manifest,
             agent=agent,
             registry=registry,

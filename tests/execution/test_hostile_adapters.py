@@ -293,6 +293,66 @@ def test_an_agent_whose_manifest_changes_is_a_contract_error() -> None:
     assert report.manifest == pinned
 
 
+def _gives_another_temperature(manifest: Any) -> None:
+    manifest.request_parameters["temperature"] = 0.7
+
+
+def _gives_another_model(manifest: Any) -> None:
+    object.__setattr__(manifest, "model", "other")
+
+
+@pytest.mark.parametrize("change", [_gives_another_temperature, _gives_another_model])
+def test_changing_the_manifest_in_place_is_a_contract_error_of_the_episode(change: Callable[[Any], None]) -> None:
+    from dfah_cli.workflow.analyze import analyze
+    from dfah_cli.workflow.replay import Replay
+
+    agent = a_scripted_agent({"A": [STEADY]})
+    pinned = agent.manifest.hash
+
+    async def script(case: Case, context: RunContext) -> Any:
+        change(agent.manifest)
+        return agent.result(context)
+
+    agent.paths = {"A": [script]}
+    report = Replay(suite=agent.suite, replays=2, out="run").run(agent)
+    assert {(e.status.value, e.error.kind) for e in episodes("run") if e.error} == {
+        ("contract_error", "manifest_changed")
+    }
+    assert report.manifest.hash == pinned == analyze("run").report.manifest.hash
+
+
+def test_a_change_of_the_suite_reaches_no_episode() -> None:
+    from dfah_cli.workflow.replay import Replay
+
+    seen: list[Any] = []
+
+    async def script(case: Case, context: RunContext) -> Any:
+        seen.append((dict(case.input), case.effective_case_id))
+        agent.suite.cases[0].input["id"] = "HACKED"
+        object.__setattr__(agent.suite.cases[0], "artifact_case_id", "HACKED")
+        return agent.result(context)
+
+    agent = a_scripted_agent({"A": [script]})
+    Replay(suite=agent.suite, replays=3, out="run").run(agent)
+    assert seen == [({"id": "A"}, "A")] * 3
+    assert {episode.case_id for episode in episodes("run")} == {"A"}
+
+
+def test_a_clock_that_goes_back_is_no_error() -> None:
+    from dfah_cli.workflow.replay import Replay
+    from tests.builders import FixedClock
+
+    class Backwards(FixedClock):
+        left = 10**9
+
+        def monotonic_us(self) -> int:
+            self.left -= 1000
+            return self.left
+
+    agent = a_scripted_agent({"A": [STEADY]})
+    assert Replay(suite=agent.suite, replays=2, out="run", clock=Backwards()).run(agent).status == "complete"
+
+
 def test_a_manifest_property_that_starts_to_raise_is_a_contract_error() -> None:
     from dfah_cli.workflow.replay import Replay
 
