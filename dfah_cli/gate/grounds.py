@@ -12,6 +12,7 @@ from dfah_cli.metrics.paired import Measured
 from dfah_cli.metrics.stopping import attempt_alpha
 from dfah_cli.records.policy import GatePolicy
 from dfah_cli.report.baseline import Baseline
+from dfah_cli.report.cases import CaseReport
 from dfah_cli.report.record import ReportColumns
 
 
@@ -63,11 +64,16 @@ def values_of(report: ReportColumns) -> CaseValues:
             "dar": np.array([case.dar for case in cases], dtype=np.float64),
             "tar_seq": np.array([case.tar.seq for case in cases], dtype=np.float64),
             "gap": np.array([case.gap for case in cases], dtype=np.float64),
-            "flag": np.array([case.unanimous_with_path_change for case in cases], dtype=np.float64),
+            "flag": np.array([_may_be_flagged(case) for case in cases], dtype=np.float64),
         },
         ranges=ranges_at(report.replays_requested, len(report.manifest.decision_ontology)),
         replays=report.replays_requested,
     )
+
+
+def _may_be_flagged(case: CaseReport) -> bool:
+    # A path that was not captured in full proves no agreement of paths.
+    return case.unanimous_with_path_change or (case.tar.strong is None and case.dar == 1.0)
 
 
 def values_with(report: ReportColumns, measured: Measured, unknown: Unknown) -> CaseValues:

@@ -93,7 +93,8 @@ def filled(run: RunMeasurement, cases: Sequence[tuple[str, str]], unknown: Unkno
         return np.asarray(np.where(eligible, shares, bad if worst else agreeing), dtype=np.float64)
 
     dar, seq = columns.modal[DECISION], columns.modal[PathMode.SEQ]
-    flagged: IntArray = np.where(columns.flag == Known.YES, np.maximum(columns.replays, 1), 0)
+    raised = (columns.flag == Known.YES) | (worst & (columns.flag == Known.UNKNOWN))
+    flagged: IntArray = np.where(raised, np.maximum(columns.replays, 1), 0)
     return CaseValues(
         tasks=tuple(task for task, _ in cases),
         cases=tuple(case for _, case in cases),
@@ -119,7 +120,8 @@ def rarefied(side: Measured, replays: int, labels: int) -> CaseValues:
         "dar": lambda at: at["dar"],
         "tar_seq": lambda at: at["tar.seq"],
         "gap": lambda at: at["gap"],
-        "flag": lambda at: at.get("flags", at["sequence_flags"]),
+        # Without the paths in full nothing shows that a case would not be flagged.
+        "flag": lambda at: at.get("flags", Fraction(1)),
     }
     return CaseValues(
         tasks=tuple(key.task for key, _ in counted),

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 
+import attrs
 import pytest
 
 from dfah_cli.gate.evaluate import Gate, GateCheck, Verdict
@@ -191,3 +192,13 @@ def test_an_anytime_gate_passes_by_its_e_value(cases: int, verdict: str) -> None
     given = Grounds(measured=grounds.measured, prefix=(0, cases))
     check = only(Gate(flags(5, stop="anytime")).evaluate(report, given).checks, "flags_per_100_cases")
     assert (check.verdict, check.method, check.n_cases) == (verdict, "e-value", cases)
+
+
+def test_paths_that_were_not_captured_in_full_prove_nothing_about_flags() -> None:
+    report = a_report(suite(100))
+    hidden = tuple(
+        attrs.evolve(case, tar=attrs.evolve(case.tar, args=None, strong=None)) for case in report.case_reports
+    )
+    blind = attrs.evolve(report, case_reports=hidden)
+    assert Gate(flags(5)).evaluate(report).verdict is Verdict.PASS
+    assert Gate(flags(5)).evaluate(blind).verdict is Verdict.FAIL

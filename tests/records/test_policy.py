@@ -17,7 +17,7 @@ def test_a_policy_without_new_keys_keeps_its_digest() -> None:
 
 
 def test_a_new_key_at_its_default_changes_no_digest() -> None:
-    spelled = GatePolicy(min_dar=0.9, evidence="point", confidence=0.95, stop="never", by_case=(), waivers=[])  # type: ignore[arg-type]
+    spelled = GatePolicy(min_dar=0.9, evidence="point", confidence=0.95, stop="never", by_case=(), waivers=[])
     assert spelled.sha256 == KNOWN
 
 
@@ -38,7 +38,7 @@ def test_every_new_key_is_part_of_the_digest_when_it_is_used(changed: dict[str, 
     policy = GatePolicy(min_dar=0.9, **changed)
     assert policy.sha256 != KNOWN
     assert record(GatePolicy, plain(policy)) == policy
-    assert policy_from(plain(policy)) == policy  # type: ignore[arg-type]
+    assert policy_from(plain(policy)) == policy
 
 
 @pytest.mark.parametrize(
