@@ -11,12 +11,16 @@ import fcntl
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from dfah_cli.errors import ArtifactError, ConfigurationError, StorageError
 from dfah_cli.store.filesystem import FileSystem
 
+ANOTHER_KIND = (
+    "found a link, a directory or a special file in its place. The run directory was edited; "
+    "restore it from a copy, or use a new --out."
+)
 NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 _FOLLOW_NOT = os.O_NOFOLLOW | os.O_CLOEXEC
@@ -37,8 +41,11 @@ class PosixFiles:
     def open_root(self, path: str, *, create: bool) -> int:
         if create:
             self._make_root(os.path.abspath(path))
-        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        return self._checked(handle, path)
+        try:
+            handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except NotADirectoryError:
+            raise ConfigurationError(f"{path} is no directory; give the directory of a run") from None
+        return self._checked(handle, path, stat.S_ISDIR)
 
     def _make_root(self, path: str) -> None:
         if os.path.isdir(path):
@@ -53,7 +60,7 @@ class PosixFiles:
             os.close(handle)
 
     def open_dir(self, parent: int, name: str) -> int:
-        return self._checked(os.open(name, _DIRECTORY, dir_fd=parent), name)
+        return self._checked(os.open(name, _DIRECTORY, dir_fd=parent), name, stat.S_ISDIR)
 
     def make_dir(self, parent: int, name: str) -> None:
         try:
@@ -94,13 +101,17 @@ class PosixFiles:
             handle = os.open(name, os.O_RDWR | os.O_NONBLOCK | _FOLLOW_NOT, dir_fd=directory)
         return self._checked(handle, name)
 
-    def _checked(self, handle: int, name: str) -> int:
-        """The handle, when it is a file or directory of ours alone."""
+    def _checked(self, handle: int, name: str, is_kind: Callable[[int], bool] = stat.S_ISREG) -> int:
+        """The handle, when it is a file (or a directory) of ours alone.
+
+        Raises: ArtifactError when something of another kind has the name.
+        """
         found = os.fstat(handle)
+        if not is_kind(found.st_mode):
+            os.close(handle)
+            raise ArtifactError(f"{name}: {ANOTHER_KIND}", part=name)
         fault = None
-        if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
-            fault = "is neither a file nor a directory"
-        elif self._private and found.st_uid != os.geteuid():
+        if self._private and found.st_uid != os.geteuid():
             fault = "belongs to another user"
         elif self._private and found.st_mode & 0o077:
             fault = f"may be accessed by others (mode {stat.S_IMODE(found.st_mode):o}); run chmod -R go= on it"
@@ -229,9 +240,11 @@ def storage_errors(doing: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ELOOP, errno.ENOTDIR):
-            raise ArtifactError(f"{doing}: found a link or a file of another kind in its place.") from error
-        raise StorageError(f"{doing}: {os.strerror(error.errno or 0)}.") from error
+        # Calls by descriptor name the file alone; a call by path says where it is in `doing`.
+        place = f"{error.filename}: " if isinstance(error.filename, str) and error.filename not in doing else ""
+        if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.EISDIR):
+            raise ArtifactError(f"{doing}: {place}{ANOTHER_KIND}") from error
+        raise StorageError(f"{doing}: {place}{os.strerror(error.errno or 0)}.") from error
 
 
 def read_text(path: str) -> str | None:
