@@ -28,6 +28,7 @@ EXIT_CODES = (
     (143, "terminated"),
 )
 MAX_LINE = 4000
+LAST_WORD_S = 10.0
 
 
 class Terminated(BaseException):
@@ -45,7 +46,7 @@ def guarded(name: str, act: Callable[[], int], *, traceback: bool = False) -> in
         with _sigterm_raises():
             code = act()
         # Python would print its own complaint, and exit with 120, if the last flush failed after this.
-        if sys.stdout is not None:
+        if sys.stdout is not None and not sys.stdout.closed:
             sys.stdout.flush()
     except BrokenPipeError:
         abandon(sys.stdout)
@@ -63,6 +64,14 @@ def guarded(name: str, act: Callable[[], int], *, traceback: bool = False) -> in
         return _operating_system(name, problem)
     except (Exception, RecursionError) as problem:  # noqa: BLE001 - the edge: nothing may leave as a traceback
         return _bug(name, problem)
+    return code
+
+
+def leave_soon(code: int) -> int:
+    """The code; the process ends with it within `LAST_WORD_S`, whatever threads and exit hooks an adapter left in it."""
+    last_word = threading.Timer(LAST_WORD_S, os._exit, args=(code,))
+    last_word.daemon = True
+    last_word.start()
     return code
 
 
@@ -129,8 +138,15 @@ def _bug(name: str, problem: BaseException) -> int:
 
         quietly(lambda: traceback.print_exception(problem, file=sys.stderr))
         return int(ExitCode.BUG)
-    from dfah_cli.redaction import redact
-
-    told = redact(" ".join(str(problem).split()))[:300]
+    told = _text_of(problem)
     tell(name, f"a bug in this program ({type(problem).__name__}: {told}); --traceback or DFAH_TRACEBACK=1 shows where")
     return int(ExitCode.BUG)
+
+
+def _text_of(problem: BaseException) -> str:
+    try:
+        from dfah_cli.redaction import redact
+
+        return redact(" ".join(str(problem).split()))[:300]
+    except Exception:  # noqa: BLE001 - the text is another's code, and modules may be gone by now
+        return "its text could not be read"

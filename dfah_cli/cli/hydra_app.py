@@ -12,7 +12,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from dfah_cli.cli.edge import guarded, replaced, tell
+from dfah_cli.cli.edge import guarded, leave_soon, replaced, tell
 from dfah_cli.cli.hydra_args import Arguments, help_text, parse_arguments
 from dfah_cli.cli.screen import Screen
 from dfah_cli.errors import ExitCode
@@ -37,9 +37,10 @@ def main(argv: list[str] | None = None) -> int:
     # Starting up only builds what stays; the collector would look through it a dozen times and free nothing.
     gc.disable()
     try:
-        return guarded(PROGRAM, lambda: replaced(ExitCode(run(parse_arguments(given)))))
+        code = guarded(PROGRAM, lambda: replaced(ExitCode(run(parse_arguments(given)))))
     finally:
         gc.enable()
+    return leave_soon(code) if argv is None else code
 
 
 def run(arguments: Arguments) -> int:

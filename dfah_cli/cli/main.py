@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -11,7 +10,7 @@ from typing import Any
 
 import click
 
-from dfah_cli.cli.edge import EXIT_CODES, guarded, tell
+from dfah_cli.cli.edge import EXIT_CODES, guarded, leave_soon, tell
 from dfah_cli.errors import ExitCode
 from dfah_cli.version import __version__
 
@@ -112,7 +111,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(ExitCode.BAD_REQUEST)
     arguments = list(sys.argv[1:] if argv is None else argv)
     called = _called(arguments)
-    return guarded(called, lambda: _invoke(arguments, called))
+    code = guarded(called, lambda: _invoke(arguments, called))
+    return leave_soon(code) if argv is None else code
 
 
 def _called(arguments: Sequence[str]) -> str:
@@ -139,13 +139,6 @@ def _invoke(arguments: list[str], called: str) -> int:
 def _usage(problem: click.ClickException, called: str) -> str:
     message = " ".join(problem.format_message().split())
     return message if "--help" in message else f"{message.rstrip('.')} ({called} --help)"
-
-
-def entry() -> None:
-    """The console script."""
-    code = main()
-    # Threads of an adapter that swallowed its time limit must not keep the process alive.
-    sys.exit(code) if not os.environ.get("DFAH_TEST_HARD_EXIT") else os._exit(code)
 
 
 if __name__ == "__main__":

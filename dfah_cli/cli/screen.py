@@ -162,10 +162,12 @@ class Screen:
             self.out.flush()
         except BrokenPipeError:
             self._give_up()
-        except OSError as problem:
+        except (OSError, ValueError) as problem:
+            # ValueError: an adapter has closed the stream.
             self._give_up()
+            why = getattr(problem, "strerror", None) or "it is closed"
             raise StorageError(
-                f"standard output could not be written ({problem.strerror}). What is recorded is safe; "
+                f"standard output could not be written ({why}). What is recorded is safe; "
                 "`dfah analyze RUN` shows the result again"
             ) from None
 

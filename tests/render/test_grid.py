@@ -1,0 +1,72 @@
+"""Small tables on terminals of any width."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from dfah_cli.render.grid import fitted, grid
+
+NAMES = ("run", "suite", "told")
+ROW = (".dfah/runs/toy-risk-2ddc8aed95d5", "toy-risk 1.0.0", "a sentence of several words")
+
+
+def shown(names: tuple[str, ...], rows: list[tuple[str | tuple[str, ...], ...]], width: int) -> list[str]:
+    console = Console(file=StringIO(), width=width, markup=False, highlight=False, color_system=None)
+    with console.capture() as captured:
+        for renderable in grid(names, rows, width):
+            console.print(renderable)
+    return [line.rstrip() for line in captured.get().splitlines()]
+
+
+def test_a_terminal_that_is_wide_enough_shows_one_line_a_row() -> None:
+    assert len(shown(NAMES, [ROW, ROW], 90)) == 3
+
+
+def test_a_path_is_never_broken_where_it_fits_a_line() -> None:
+    for width in range(len(ROW[0]) + 8, 90):
+        assert any(ROW[0] in line for line in shown(NAMES, [ROW], width)), width
+
+
+def test_a_row_that_does_not_fit_becomes_a_paragraph_with_its_names() -> None:
+    text = " ".join(" ".join(shown(NAMES, [ROW], 40)).split())
+    assert text == f"run {ROW[0]} suite {ROW[1]} · told {ROW[2]}"
+
+
+def test_a_cell_of_two_lines_is_one_bracket_in_a_paragraph() -> None:
+    rows: list[tuple[str | tuple[str, ...], ...]] = [("a" * 30, ("0.9", "0.8 – 1.0"))]
+    assert shown(("run", "DAR"), rows, 36)[1] == "  DAR 0.9 (0.8 – 1.0)"
+
+
+def test_what_users_wrote_cannot_begin_a_line_or_a_colour() -> None:
+    lines = shown(("case", "told"), [("A\nrun=forged", "\x1b[31mred [bold]x[/]")], 80)
+    assert len(lines) == 2
+    assert "\x1b" not in "".join(lines)
+    assert "[bold]x[/]" in lines[1]
+
+
+@given(
+    st.lists(st.tuples(*[st.text("ab -", min_size=1, max_size=30)] * 3), min_size=1, max_size=3),
+    st.integers(min_value=12, max_value=120),
+)
+def test_no_letter_is_lost_at_any_width(rows: list[tuple[str, ...]], width: int) -> None:
+    found = "".join(shown(NAMES, list(rows), width))
+    for letter in "ab":
+        wanted = sum(cell.count(letter) for row in rows for cell in row)
+        assert found.count(letter) >= wanted
+
+
+@given(st.lists(st.tuples(st.integers(1, 40), st.integers(0, 30)), min_size=1, max_size=6), st.integers(0, 200))
+def test_columns_share_the_room_and_keep_their_least(pairs: list[tuple[int, int]], room: int) -> None:
+    least = [low for low, _ in pairs]
+    widest = [low + more for low, more in pairs]
+    widths = fitted(widest, least, room)
+    if sum(least) > room:
+        assert widths is None
+        return
+    assert widths is not None
+    assert sum(widths) == min(room, sum(widest))
+    assert all(low <= width <= high for low, width, high in zip(least, widths, widest, strict=True))
