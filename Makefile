@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
+READY := $(VENV)/.ready
 STAMP := $(VENV)/.installed
 JOBS ?= auto
 
@@ -18,12 +20,19 @@ help:
 	@echo "make browser     install what the browser tests need (Debian's chromium, as root)"
 	@echo "make golden      rewrite the golden files, to be read in the diff"
 
-$(STAMP): pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
-	@touch $(STAMP)
+$(READY): pyproject.toml
+	@echo "setting up $(VENV), once; this can take a minute"
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) -e .
+	@touch $(READY)
 
-demo: $(STAMP)
+$(STAMP): pyproject.toml
+	@echo "setting up $(VENV) with the tools for development, once; this can take some minutes"
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) -e '.[dev]'
+	@touch $(READY) $(STAMP)
+
+demo: $(READY)
 	@$(BIN)/dfah-run suite=toy-risk replays=3
 	@echo
 	@echo "Next: an agent that is unstable on purpose, with a report to look at:"
@@ -55,7 +64,7 @@ golden: $(STAMP)
 
 browser: $(STAMP)
 	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium; }
-	$(BIN)/python -m pip install --quiet playwright axe-playwright-python
+	$(PIP) playwright axe-playwright-python
 
 clean:
 	rm -rf $(VENV) .dfah dist build

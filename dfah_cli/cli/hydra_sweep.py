@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from dfah_cli.workflow.run import RunResult
 
 METRICS = ("dar", "tar_seq", "gap", "flags_per_100_cases")
+PAIRWISE = ("pairwise_decision", "pairwise_path")
+LABELS = ("DAR", "TAR.seq", "gap", "flags / 100", "decide alike", "paths alike")
+ABOUT = ("status", "verdict", "calls", "reused", "cost", "exit", "run")
 
 
 @frozen(kw_only=True)
@@ -129,13 +132,14 @@ def _outcome_of(job: FrozenJob, run: Callable[[], RunResult]) -> JobOutcome:
 def facts_of(result: RunResult) -> dict[str, Any]:
     """The columns of the summary, for a table and for JSON."""
     from dfah_cli.gate.outcome import gate_rows
-    from dfah_cli.report.view import metric_rows
+    from dfah_cli.report.view import metric_rows, pairwise_rows
 
-    rows = {row.key: row for row in metric_rows(result.report, gate_rows(result.gate_result))}
+    found = (*metric_rows(result.report, gate_rows(result.gate_result)), *pairwise_rows(result.report))
+    rows = {row.key: row for row in found}
     return {
         "run_plan_sha256": result.report.run_plan_sha256,
         "replays": result.report.replays_requested,
-        **{name: _metric(rows.get(name)) for name in METRICS},
+        **{name: _metric(rows.get(name)) for name in (*METRICS, *PAIRWISE)},
         "status": str(result.report.status),
         "verdict": str(result.outcome.verdict) if result.outcome.verdict else None,
         "calls_made": result.calls_made,
@@ -160,31 +164,43 @@ def show_outcomes(screen: Screen, outcomes: Sequence[JobOutcome], planned: int) 
         screen.document({"format": "dfah-sweep-1", "jobs": jobs, "jobs_planned": planned, "exit_code": int(code)})
         return code
     varied = list(outcomes[0].varied) if outcomes else []
-    screen.table(
-        [*varied, *METRICS, "status", "verdict", "calls", "reused", "cost", "exit", "run"], map(_row, outcomes)
-    )
+    if screen.tables:
+        from dfah_cli.render.grid import grid
+
+        rows: list[list[str | tuple[str, ...]]] = [
+            [*one.varied.values(), *map(_two_lines, _numbers(one))] for one in outcomes
+        ]
+        screen.show(grid([*varied, *LABELS], rows, screen.width))
+        screen.line()
+        screen.table([*varied, *ABOUT], [[*one.varied.values(), *_about(one)] for one in outcomes])
+        screen.line()
+    else:
+        facts = [[*one.varied.values(), *map(_one_line, _numbers(one)), *_about(one)] for one in outcomes]
+        screen.table([*varied, *METRICS, *PAIRWISE, *ABOUT], facts)
     for remark in _remarks(outcomes, planned):
-        screen.line(remark) if screen.tables else screen.fact(remark=remark)
+        screen.prose(remark) if screen.tables else screen.fact(remark=remark)
     return code
 
 
-def _row(outcome: JobOutcome) -> list[str]:
+def _numbers(outcome: JobOutcome) -> list[tuple[str, str]]:
+    found = (outcome.facts.get(name, {}) for name in (*METRICS, *PAIRWISE))
+    return [(one.get("value", "—"), one.get("interval", "")) for one in found]
+
+
+def _one_line(number: tuple[str, str]) -> str:
+    value, interval = number
+    return f"{value} [{interval}]" if interval else value
+
+
+def _two_lines(number: tuple[str, str]) -> tuple[str, ...]:
+    return tuple(filter(None, number))
+
+
+def _about(outcome: JobOutcome) -> list[str]:
     facts = outcome.facts
     if not facts:
-        return [
-            *outcome.varied.values(),
-            *("—" for _ in METRICS),
-            "failed",
-            "—",
-            "—",
-            "—",
-            "—",
-            str(outcome.exit_code),
-            "—",
-        ]
+        return ["failed", "—", "—", "—", "—", str(outcome.exit_code), "—"]
     return [
-        *outcome.varied.values(),
-        *(" ".join(filter(None, (facts[name].get("value", "—"), _brackets(facts[name])))) for name in METRICS),
         facts["status"],
         facts["verdict"] or "—",
         str(facts["calls_made"]),
@@ -195,16 +211,15 @@ def _row(outcome: JobOutcome) -> list[str]:
     ]
 
 
-def _brackets(metric: dict[str, Any]) -> str:
-    return f"[{metric['interval']}]" if metric.get("interval") else ""
-
-
 def _remarks(outcomes: Sequence[JobOutcome], planned: int) -> Iterable[str]:
     for outcome in outcomes:
         if outcome.error is not None:
             yield f"job {outcome.number}: {outcome.error}"
     if len({outcome.facts["replays"] for outcome in outcomes if outcome.facts}) > 1:
-        yield "the jobs differ in replays: DAR, TAR, gap and flags are not comparable across replay counts"
+        yield (
+            "the jobs differ in replays: DAR, TAR, gap and flags are not comparable across replay counts; "
+            "how often two replays agree is"
+        )
     if len(outcomes) < planned:
         yield f"{planned - len(outcomes)} of {planned} jobs were not started"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dfah_cli.cli.screen import Screen, is_set, is_terminal, quietly
@@ -20,10 +21,13 @@ from dfah_cli.execution.events import (
 )
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.live import Live
 
 EVERY_S = 10.0
 FRAME_S = 0.1
+BEFORE_BAR, AFTER_BAR = "replaying ", "  "
+LEAST_BAR, MOST_BAR = 6, 28
 STATES = {
     "budget_stop": "the budget admits no further episode",
     "interrupted": "interrupted",
@@ -180,10 +184,8 @@ class _Bar:
 
     def show(self, event: Event) -> None:
         if isinstance(event, PlanReady):
-            self._screen.note(announcement(event))
-            told = warning(event)
-            if told:
-                self._screen.note(told)
+            self._say(announcement(event))
+            self._say(warning(event) or "")
         elif isinstance(event, RunStarted) and event.planned > event.reused:
             self._start()
         elif isinstance(event, RunFinished):
@@ -192,13 +194,31 @@ class _Bar:
             self._drawn = time.monotonic()
             self._live.update(self._frame(), refresh=True)
 
-    def _start(self) -> None:
+    def _say(self, text: str) -> None:
+        from rich.text import Text
+
+        from dfah_cli.render.text import writable
+
+        if text:
+            self._console.print(Text(writable(text, getattr(self._screen.err, "encoding", None))))
+
+    @cached_property
+    def _console(self) -> Console:
         from rich.console import Console
+
+        return Console(file=self._screen.err, markup=False, highlight=False, emoji=False)
+
+    def _start(self) -> None:
         from rich.live import Live
 
-        console = Console(file=self._screen.err, markup=False, highlight=False, emoji=False)
-        self._live = Live(self._frame(), console=console, auto_refresh=False, transient=True, redirect_stdout=False,
-                          redirect_stderr=False)  # fmt: skip
+        self._live = Live(
+            self._frame(),
+            console=self._console,
+            auto_refresh=False,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
         self._live.start()
 
     def _frame(self) -> Any:
@@ -207,13 +227,15 @@ class _Bar:
         from dfah_cli.render.text import writable
 
         done, planned = self._tally.reused + self._tally.done, max(1, self._tally.planned)
-        filled = 28 * done // planned
+        status = status_text(self._tally)
+        length = max(LEAST_BAR, min(MOST_BAR, self._console.width - len(BEFORE_BAR) - len(AFTER_BAR) - len(status)))
+        filled = length * done // planned
         bar = writable(
-            "━" * filled + ("╺" if filled < 28 else "") + "─" * (27 - filled),
+            "━" * filled + ("╺" if filled < length else "") + "─" * (length - 1 - filled),
             getattr(self._screen.err, "encoding", None),
         )
-        line = Text("replaying ", no_wrap=True, overflow="ellipsis")
-        return line.append(bar[:filled], "green").append(bar[filled:], "dim").append(f"  {status_text(self._tally)}")
+        line = Text(BEFORE_BAR, no_wrap=True, overflow="ellipsis")
+        return line.append(bar[:filled], "green").append(bar[filled:], "dim").append(AFTER_BAR + status)
 
     def close(self) -> None:
         """The bar is gone."""

@@ -86,10 +86,22 @@ class Screen:
             self.line(text)
 
     def fact(self, **pairs: object) -> None:
-        """One `key=value` line."""
-        from dfah_cli.render.text import fact
+        """One line of facts: words on a terminal, `key=value` elsewhere."""
+        from dfah_cli.render.text import fact, spoken
 
-        self.line(fact(**pairs))
+        if self.tables:
+            self.prose(spoken(**pairs))
+        else:
+            self.line(fact(**pairs))
+
+    def prose(self, text: str) -> None:
+        """A sentence: broken between its words on a terminal, one line elsewhere."""
+        if not self.tables:
+            self.line(text)
+            return
+        from rich.text import Text
+
+        self.show([Text(text)])
 
     def document(self, value: Any) -> None:
         """One JSON document."""
@@ -108,23 +120,16 @@ class Screen:
             self._write(writable(captured.get(), getattr(self.out, "encoding", None)))
 
     def table(self, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
-        """A small table: aligned on a terminal, `column=value` lines elsewhere."""
-        from dfah_cli.render.text import escape, fact
+        """A small table: aligned on a terminal that is wide enough for it, `column=value` lines elsewhere."""
+        from dfah_cli.render.text import fact
 
-        names = list(columns)
+        names, cells = list(columns), [list(row) for row in rows]
         if not self.tables:
-            for row in rows:
-                self.line(fact(**dict(zip(names, row, strict=True))))
+            self.lines(fact(**dict(zip(names, row, strict=True))) for row in cells)
             return
-        from rich.table import Table
-        from rich.text import Text
+        from dfah_cli.render.grid import grid
 
-        table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-        for name in names:
-            table.add_column(name.replace("_", " "), overflow="fold")
-        for row in rows:
-            table.add_row(*(Text(escape(cell)) for cell in row))
-        self.show([table])
+        self.show(grid([name.replace("_", " ") for name in names], cells, self.width))
 
     def note(self, text: str) -> None:
         """One line on standard error; lost when nobody can read it."""

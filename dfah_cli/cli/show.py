@@ -61,9 +61,9 @@ def show_run(result: RunResult, screen: Screen) -> None:
         screen.lines(f"next={_quoted(line)}" for line in _next(result, view))
         return
     screen.line()
-    screen.show([_verdict_line(result.outcome, str(result.report.mode), _why(result), result.exit_code)])
+    screen.show([_verdict_line(result.outcome, _why(result), result.exit_code)])
     commitment = result.report.commitment
-    screen.line(
+    screen.prose(
         f"{result.report.episodes_completed} episodes recorded ({result.calls_made} called, {result.reused} reused), "
         f"commitment {commitment[:4]}…{commitment[-4:]}, in {_shown(result.run_dir)}"
     )
@@ -74,12 +74,12 @@ def _why(result: RunResult) -> str:
     return {"interrupted": "interrupted", "terminated": "terminated"}.get(result.stop_reason or "", result.outcome.why)
 
 
-def _verdict_line(outcome: Outcome, mode: str, why: str, code: ExitCode) -> Any:
+def _verdict_line(outcome: Outcome, why: str, code: ExitCode) -> Any:
     from rich.text import Text
 
     verdict = "no gate was asked for" if outcome.verdict is None else f"GATE {str(outcome.verdict).upper()}"
     style = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"}.get(str(outcome.verdict), "bold")
-    return Text.assemble((verdict, style), f"  {mode} mode, exit {int(code)}: {why}")
+    return Text.assemble((verdict, style), f"  exit {int(code)}: {why}")
 
 
 def _next(result: RunResult, view: ReportView) -> Iterator[str]:

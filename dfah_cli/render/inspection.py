@@ -152,3 +152,11 @@ def review_load(report: ReportColumns, minutes_per_case: float, volume: int | No
         load["flagged_a_month"] = round(rate * volume)
         load["hours_a_month"] = round(rate * volume * minutes_per_case / 60, 1)
     return load
+
+
+def load_sentence(load: dict[str, Any]) -> str:
+    """The load in words."""
+    told = f"{load['flagged']} of {words.count(load['of'], 'case')} flagged, {load['review_hours']} hours of review"
+    if "flagged_a_month" not in load:
+        return told
+    return f"{told}; {load['flagged_a_month']} flags and {load['hours_a_month']} hours a month at this rate"

@@ -41,7 +41,7 @@ def _lines(view: ReportView) -> Iterator[str]:
     yield ""
     yield from _metrics(view)
     yield ""
-    yield f"Two replays agree: decision {view.pairwise[0][1]}, path {view.pairwise[1][1]}."
+    yield f"Two replays agree: decision {view.pairwise[0].bracketed}, path {view.pairwise[1].bracketed}."
     yield from _tasks(view)
     yield from _cases(view)
     yield from _reasons(view)

@@ -15,10 +15,7 @@ def plain_lines(view: ReportView) -> Iterator[str]:
     yield fact(verdict=view.sentence)
     yield fact(suite=view.title, plan=view.plan, design=view.design, scope=view.scope)
     yield fact(status=view.status, mode=view.mode)
-    for row in view.metrics:
-        yield _metric(row)
-    for name, value in view.pairwise:
-        yield fact(metric=f"pairwise_{name}", value=value)
+    yield from map(_metric, (*view.metrics, *view.pairwise))
     for task in view.tasks:
         yield fact(task=task.task, cases=task.cases, dar=task.dar, tar_seq=task.tar_seq, gap=task.gap, flags=task.flags)
     for case in view.cases[: min(CASES, view.attention)]:

@@ -17,6 +17,7 @@ VERDICT_STYLE = {"pass": "green", "fail": "bold red", "inconclusive": "yellow"}
 CASES = 6
 NARROW = 72
 LADDER = ("tools", "count", "order", "arguments", "results")
+LADDER_KEY = "bars: chance that two replays of a case part over this, ████████ for one half"
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
@@ -32,12 +33,12 @@ def report_renderables(view: ReportView, width: int = 100) -> Iterator[Renderabl
     yield _text("")
     yield _headline(view)
     yield _text(
-        f"two replays agree   decision {view.pairwise[0][1]} · path {view.pairwise[1][1]}",
+        f"two replays agree   decision {view.pairwise[0].bracketed} · path {view.pairwise[1].bracketed}",
         "dim",
     )
     if view.tasks:
         yield _text("")
-        yield _tasks(view)
+        yield from _tasks(view)
     if view.attention:
         yield _text("")
         yield _cases(view)
@@ -74,7 +75,7 @@ def narrow_lines(view: ReportView) -> Iterator[str]:
         gate = "" if row.gate is None else f", {row.gate.bound} {row.gate.verdict}"
         interval = f" ({row.interval})" if row.interval else ""
         yield f"{row.label} {row.value}{interval}, {row.n} {row.unit}{gate}"
-    yield f"two replays agree: decision {view.pairwise[0][1]}, path {view.pairwise[1][1]}"
+    yield f"two replays agree: decision {view.pairwise[0].bracketed}, path {view.pairwise[1].bracketed}"
     yield ""
     for task in view.tasks:
         yield f"{escape(task.task)}: {task.cases} cases, DAR {task.dar}, TAR.seq {task.tar_seq}, {task.flags} flagged"
@@ -113,13 +114,15 @@ def _metric_cells(row: MetricRow, intervals: bool, gated: bool) -> list[Any]:
     return cells
 
 
-def _tasks(view: ReportView) -> Table:
-    table = _table(
-        ("task", "left"), ("cases", "right"), ("DAR", "right"), ("TAR.seq", "right"), *((n, "left") for n in LADDER)
-    )
+def _tasks(view: ReportView) -> Iterator[RenderableType]:
+    lost = any(any(_ladder(task)) for task in view.tasks)
+    ladder = [(name, "left") for name in LADDER] if lost else []
+    table = _table(("task", "left"), ("cases", "right"), ("DAR", "right"), ("TAR.seq", "right"), *ladder)
     for task in view.tasks:
-        _row(table, escape(task.task), str(task.cases), task.dar, task.tar_seq, *_ladder(task))
-    return table
+        _row(table, escape(task.task), str(task.cases), task.dar, task.tar_seq, *(_ladder(task) if lost else ()))
+    yield table
+    if lost:
+        yield _text(LADDER_KEY, "dim")
 
 
 def _ladder(task: TaskRow) -> list[str]:
@@ -136,7 +139,7 @@ def _bar(loss: float | None) -> str:
 
 def _cases(view: ReportView) -> Table:
     table = _table(
-        ("review first", "left"), ("decision", "left"), ("paths", "left"), ("kind", "left"), ("parts at", "left")
+        ("review first", "left"), ("decision", "left"), ("same path", "left"), ("kind", "left"), ("parts at", "left")
     )
     for case in view.cases[: min(CASES, view.attention)]:
         _row(table, escape(case.case_id), escape(case.decision), case.paths, case.kind, escape(case.parts_at))

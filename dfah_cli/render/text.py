@@ -67,6 +67,13 @@ def quoted(value: str) -> str:
     return '"' + shown.replace('"', '\\"') + '"'
 
 
+def spoken(**pairs: object) -> str:
+    """The same pairs in words, for people; None is left out."""
+    return " · ".join(
+        f"{key.replace('_', ' ')} {escape(str(value))}" for key, value in pairs.items() if value is not None
+    )
+
+
 def fact(**pairs: object) -> str:
     """One line of `key=value` pairs; None is left out."""
     return " ".join(f"{key}={quoted(str(value))}" for key, value in pairs.items() if value is not None)

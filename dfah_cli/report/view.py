@@ -62,6 +62,11 @@ class MetricRow:
         """`low – high`, or empty."""
         return f"{self.low} – {self.high}" if self.low else ""
 
+    @property
+    def bracketed(self) -> str:
+        """The value with its interval in brackets."""
+        return f"{self.value} ({self.interval})" if self.low else self.value
+
 
 @frozen(kw_only=True)
 class TaskRow:
@@ -106,7 +111,7 @@ class ReportView:
     status: str
     mode: str
     metrics: tuple[MetricRow, ...]
-    pairwise: tuple[tuple[str, str], ...]
+    pairwise: tuple[MetricRow, ...]
     tasks: tuple[TaskRow, ...]
     cases: tuple[CaseRow, ...]
     attention: int
@@ -139,7 +144,7 @@ def view_of(
         status=str(report.status),
         mode=str(report.mode),
         metrics=metric_rows(report, checks),
-        pairwise=_pairwise(report),
+        pairwise=pairwise_rows(report),
         tasks=tuple(map(_task_row, report.task_reports)),
         cases=cases,
         attention=sum(1 for case in report.case_reports if _deserves(case)),
@@ -219,12 +224,15 @@ def _metric_row(
     )
 
 
-def _pairwise(report: ReportColumns) -> tuple[tuple[str, str], ...]:
+def pairwise_rows(report: ReportColumns) -> tuple[MetricRow, MetricRow]:
+    """How often two replays of a case agree, in decision and in path: comparable across replay counts."""
     path = None if report.pairwise_path is None else report.pairwise_path.strong
-    known = intervals_by_name(report)
+    known, decision = intervals_by_name(report), report.pairwise_decision
+    told = ("pairwise_decision", "decision", words.share(decision), decision)
+    walked = ("pairwise_path", "path", words.share(path), path)
     return (
-        ("decision", words.with_interval(report.pairwise_decision, known.get("pairwise.decision"))),
-        ("path", words.with_interval(path, known.get("pairwise.path.strong"))),
+        _metric_row(report, told, known.get("pairwise.decision"), None),
+        _metric_row(report, walked, known.get("pairwise.path.strong"), None),
     )
 
 

@@ -30,7 +30,8 @@ def main():
     with provider:
         declared = {"kind": "openai", "model": "demo-model", "base_url": provider.openai_url, "tools": {"mcp": SERVER}}
         agent = agent_from_mapping(declared, served)
-        report = Replay(suite=served, replays=5, out=".dfah/runs/refunds", episode_timeout_s=60).run(agent)
+        out = f".dfah/runs/refunds-{agent.manifest.hash[:12]}"
+        report = Replay(suite=served, replays=5, out=out, episode_timeout_s=60).run(agent)
         print(f"status {report.status}  DAR {report.dar:.2f}  TAR.seq {report.tar.seq:.2f}")
 
 

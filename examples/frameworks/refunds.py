@@ -41,5 +41,6 @@ provider = LoopbackProvider(Seeded(flip_rate=0.1, order_swap_rate=0.2, parallel=
 
 def show(agent, replays=5):
     """Runs the agent and prints what was measured."""
-    report = Replay(suite=suite, replays=replays, out=".dfah/runs/refunds", episode_timeout_s=60).run(agent)
+    out = f".dfah/runs/refunds-{agent.manifest.hash[:12]}"  # one directory for each experiment
+    report = Replay(suite=suite, replays=replays, out=out, episode_timeout_s=60).run(agent)
     print(f"status {report.status}  DAR {report.dar:.2f}  TAR.seq {report.tar.seq:.2f}")

@@ -29,9 +29,6 @@ def project(tmp_path: Path) -> Path:
         place = tmp_path / name
         place.parent.mkdir(exist_ok=True)
         place.write_text(text)
-    agent = FILES["support_agent.py"]
-    functions = agent[agent.index("def lookup_customer") : agent.index("TOOLS =")]
-    (tmp_path / "support_tools.py").write_text(functions)
     return tmp_path
 
 

@@ -81,4 +81,4 @@ def _show(report: Any, screen: Screen) -> None:
         statuses=", ".join(f"{name} {count}" for name, count in report.status_counts.items()) or None,
     )
     if report.passed and screen.tables:
-        screen.line("Passing two repetitions does not prove that nothing depends on the clock or on ambient state.")
+        screen.prose("Passing two repetitions does not prove that nothing depends on the clock or on ambient state.")

@@ -69,12 +69,17 @@ def _queue(
     if screen.json:
         screen.document({"format": "dfah-queue-1", "cases": [inspection.queue_row(row) for row in rows], "load": load})
         return
-    columns = ("case", "task", "status", "decision", "paths", "kind", "parts_at")
-    screen.table(columns, [tuple(inspection.queue_row(row).values()) for row in rows])
+    columns = ("case", "task", "status", "decision", "same_path" if screen.tables else "paths", "kind", "parts_at")
+    if rows or not screen.tables:
+        screen.table(columns, [tuple(inspection.queue_row(row).values()) for row in rows])
+    else:
+        screen.prose(f"Nothing to review. {view.sentence}")
     judged = {case.case_id for case in found.report.case_reports}
     lost = [detail for detail in details if detail.case_id not in judged]
     if lost:
         screen.table(("not_judged", "task", "statuses"), [inspection.lost_row(detail) for detail in lost])
     if screen.tables:
         screen.line()
-    screen.fact(**load)
+        screen.prose(inspection.load_sentence(load))
+    else:
+        screen.fact(**load)
