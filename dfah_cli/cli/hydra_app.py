@@ -51,12 +51,14 @@ def run(arguments: Arguments) -> int:
     if "--shell-completion" in arguments.passed or "--hydra-help" in arguments.passed:
         return _hydra(arguments, list(arguments.overrides), litter_free=False)
 
-    from dfah_cli.config.environment import environment_overrides
+    from dfah_cli.config.environment import environment_overrides, unread_variables
     from dfah_cli.config.overrides import check_overrides, for_hydra
 
     overrides = check_overrides(list(arguments.overrides), sweep=arguments.multirun)
     from_environment = environment_overrides(os.environ, [override.key_or_group for override in overrides])
     overrides += check_overrides(from_environment, sweep=False)
+    for name in unread_variables(os.environ):
+        tell(PROGRAM, f"{name} is not read here: a plan must not depend on the machine; write it on the command line")
     if arguments.passed:
         return _hydra(arguments, [for_hydra(override) for override in overrides])
     return _sweep(arguments, overrides) if arguments.multirun else _single(arguments, overrides)

@@ -16,6 +16,8 @@ from dfah_cli.loading.schema_files import properties
 from dfah_cli.loading.validate import lines, problems
 
 SECRET = frozenset({"lease_token"})
+# What is no key of a run config, but a group of them or an option of the other commands.
+OTHERS = ("policy", "replay")
 
 
 def environment_overrides(environment: Mapping[str, str], given: Iterable[str]) -> list[str]:
@@ -37,6 +39,16 @@ def environment_overrides(environment: Mapping[str, str], given: Iterable[str]) 
     if refusals:
         raise ConfigurationError(lines(refusals))
     return found
+
+
+def unread_variables(environment: Mapping[str, str]) -> list[str]:
+    """The variables that are set for a key or a group which is never read from the environment.
+
+    The other commands read some of them, and a gate that is silently not applied passes everything.
+    """
+    keys = properties("run")
+    unread = [key for key, schema in keys.items() if schema.get("x-dfah-class") != "operational" or key == "plan"]
+    return [name for name in map(variable, sorted({*unread, *OTHERS})) if environment.get(name)]
 
 
 def variable(key: str) -> str:

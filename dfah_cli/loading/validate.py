@@ -104,7 +104,8 @@ def _named(path: tuple[str | int, ...]) -> str:
 
 
 def _message(error: Any, show_values: bool) -> str:
-    shown = _shown(error.instance, show_values)
+    # A whole file that is one text is another file than was meant, perhaps a secret one.
+    shown = _shown(error.instance, show_values and bool(error.absolute_path))
     word = MESSAGES.get(error.validator)
     if "x-expected" in error.schema and error.validator != "type":
         return f"{shown} is not {error.schema['x-expected']}"

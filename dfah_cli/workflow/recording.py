@@ -24,6 +24,7 @@ from dfah_cli.execution.session import Settings, Tally
 from dfah_cli.gate.evaluate import Gate, GateResult
 from dfah_cli.gate.record import GateRecord, gate_record
 from dfah_cli.metrics.measure import RunMeasurement, measure
+from dfah_cli.metrics.table import VALID
 from dfah_cli.planning.plan import PlannedRun
 from dfah_cli.records.codec import plain
 from dfah_cli.records.enums import ReplayMode
@@ -121,7 +122,7 @@ def _run_finished(recorded: Recorded) -> RunFinished:
     return RunFinished(
         committed=recorded.verified.episodes,
         reused=tally.reused,
-        failed=recorded.report.episodes_completed - recorded.report.episodes_eligible,
+        failed=int((recorded.verified.table.status != VALID).sum()),
         spent_nusd=recorded.report.total_cost_nusd,
         stop_reason=tally.stop_reason,
     )

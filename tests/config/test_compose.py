@@ -109,6 +109,7 @@ REFUSED = [
     ("gate/acme.yaml", "min_dar: 0.9\nmin_dar: 0.5\n", "configs/gate/acme.yaml:2:1: duplicate key 'min_dar'"),
     ("gate/acme.yaml", "require_complete: no\n", "configs/gate/acme.yaml:1:19: `no` is read as false"),
     ("gate/acme.yaml", "- 1\n", "configs/gate/acme.yaml:1:1: a list is not a mapping"),
+    ("gate/acme.yaml", "hunter2\n", "configs/gate/acme.yaml:1:1: this text is not a mapping"),
     ("gate/acme.yaml", "# @package _global_\nreplays: 9\n", "configs/gate/acme.yaml:2:1: a package line is not read"),
     ("gate/acme.yaml", "defaults: [{gates: x}]\n", "configs/gate/acme.yaml:1:12: defaults: no group named 'gates'"),
     ("gate/acme.yaml", "defaults: acme\n", "configs/gate/acme.yaml:1:11: defaults: not a list"),

@@ -7,7 +7,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfah_cli.config.environment import environment_overrides
+from dfah_cli.config.environment import environment_overrides, unread_variables
 from dfah_cli.errors import ConfigurationError
 
 
@@ -16,6 +16,11 @@ def test_operational_keys_are_read_and_others_are_not() -> None:
         {"DFAH_STORE": "s", "DFAH_CONCURRENCY": "4", "DFAH_REPLAYS": "9", "DFAH_PLAN": "only"}, []
     )
     assert sorted(found) == ["concurrency=4", "store='s'"]
+
+
+def test_variables_that_are_not_read_are_named() -> None:
+    environment = {"DFAH_GATE": "strict", "DFAH_REPLAYS": "9", "DFAH_STORE": "s", "DFAH_LIMIT": "", "DFAH_OTHER": "x"}
+    assert unread_variables(environment) == ["DFAH_GATE", "DFAH_REPLAYS"]
 
 
 def test_the_command_line_wins() -> None:

@@ -505,6 +505,16 @@ def test_the_watcher_hears_the_journey_in_order(out: Path) -> None:
     assert heard[-1].committed == 2
 
 
+def test_a_valid_episode_beside_a_failed_one_is_not_told_as_failed(out: Path) -> None:
+    async def fails(case: Any, context: Any) -> Any:
+        raise ValueError
+
+    heard: list[Any] = []
+    agent = a_scripted_agent({"A": [("Y", ""), fails, ("Y", "")]})
+    report = replayed(agent, out, replays=3, observer=heard.append)
+    assert (report.episodes_eligible, heard[-1].failed) == (0, 1)
+
+
 @pytest.mark.parametrize("concurrency", [4, 16, 256])
 def test_concurrency_changes_no_result(concurrency: int, out: Path, tmp_path: Path) -> None:
     paths = {f"C{index}": [("Y", "T U"), ("Y", "U T"), ("N", "T k=x")] for index in range(6)}
