@@ -17,6 +17,7 @@ from dfah_cli.errors import StorageError
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+HEIGHT = 25
 FALSE = ("", "0", "false", "no", "off")
 
 
@@ -141,7 +142,12 @@ class Screen:
         """A Rich console that takes no text of ours or of the user's for markup."""
         from rich.console import Console
 
+        columns = self.environment.get("COLUMNS", "")
+        # Rich takes a terminal without cursor for 80 columns wide, whatever COLUMNS says, unless both sizes are given.
+        width, height = (int(columns), HEIGHT) if columns.isdecimal() and int(columns) else (None, None)
         return Console(
+            width=width,
+            height=height,
             file=stream,
             markup=False,
             highlight=False,

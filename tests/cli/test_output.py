@@ -41,6 +41,13 @@ def test_a_forced_terminal_gets_tables_and_colour_unless_refused(unstable_run: P
     assert "\x1b[3" not in grey
 
 
+def test_a_run_without_anything_to_review_says_so_in_words(stable_run: Path, here: Path) -> None:
+    done = dfah("inspect", stable_run, cwd=here, env={"FORCE_COLOR": "1", "NO_COLOR": "1"})
+    assert done.stdout.startswith("Nothing to review. Every decision and every path repeated")
+    assert "0 of 2 cases flagged" in done.stdout
+    assert "case  task" not in done.stdout
+
+
 @pytest.mark.parametrize("command", ["analyze", "inspect"])
 def test_a_terminal_of_forty_columns_is_enough(unstable_run: Path, here: Path, command: str) -> None:
     env = {"FORCE_COLOR": "1", "NO_COLOR": "1", "COLUMNS": "40", "TERM": "dumb"}

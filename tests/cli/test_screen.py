@@ -107,3 +107,19 @@ def test_the_code_of_a_gate_is_replaced_and_no_other(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("DFAH_GATE_EXIT_CODE", "42")
     assert exit_code_of(GateViolationError("x")) == 42
     assert exit_code_of(ConfigurationError("x")) == 2
+
+
+def test_facts_are_words_on_a_terminal_and_pairs_elsewhere() -> None:
+    for environment, told in (({"FORCE_COLOR": "1"}, "log n 3 - run a b"), ({}, 'log_n=3 run="a b"')):
+        out = io.StringIO()
+        Screen(out=out, err=io.StringIO(), environment=environment).fact(log_n=3, run="a b", nothing=None)
+        assert out.getvalue() == told + "\n"
+
+
+def test_a_sentence_is_broken_between_words_on_a_terminal_and_nowhere_else() -> None:
+    told = "six episodes recorded in .dfah/runs/toy-risk-2ddc8aed95d5"
+    for environment, lines in (({"FORCE_COLOR": "1", "COLUMNS": "40", "TERM": "dumb"}, 2), ({}, 1)):
+        out = io.StringIO()
+        Screen(out=out, err=io.StringIO(), environment=environment).prose(told)
+        assert out.getvalue().split() == told.split()
+        assert out.getvalue().count("\n") == lines
