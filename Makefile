@@ -36,7 +36,7 @@ demo: $(READY)
 	@$(BIN)/dfah-run suite=toy-risk replays=3
 	@echo
 	@echo "Next: an agent that is unstable on purpose, with a report to look at:"
-	@echo "  $(BIN)/dfah-run suite=compliance-triage adapter=dfah.demo:unstable_agent replays=5 report=[html]"
+	@echo "  $(BIN)/dfah-run suite=compliance-triage adapter=dfah.demo:unstable_agent replays=5 'report=[html]'"
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n $(JOBS) -m 'not soak'

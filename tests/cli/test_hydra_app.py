@@ -75,6 +75,7 @@ def test_a_sweep_freezes_every_plan_and_sums_up_in_one_table(tmp_path: Path) -> 
     rows = [line for line in out.splitlines() if line.startswith("replays=")]
     assert [row.split()[:2] for row in rows] == [[f"replays={r}", f"seed={s}"] for r in (2, 3, 4) for s in (1, 2)]
     assert "not comparable across replay counts" in out
+    assert all(" pairwise_decision=" in row and " pairwise_path=" in row for row in rows)
     assert sorted(path.name for path in tmp_path.iterdir()) == [".dfah"]
     assert len(list((tmp_path / ".dfah" / "runs").iterdir())) == 6
 

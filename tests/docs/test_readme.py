@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -54,3 +55,13 @@ def test_every_file_the_page_names_is_there() -> None:
 
 def test_the_page_has_a_picture() -> None:
     assert re.search(r"!\[[^\]]+\]\(docs/pictures/[\w.]+\)", TEXT)
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_the_demonstration_installs_what_it_needs_and_says_only_what_it_measured(tmp_path: Path) -> None:
+    steps = subprocess.run(
+        ["make", "-n", "demo", f"VENV={tmp_path / 'venv'}"], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout
+    install = next(line for line in steps.splitlines() if "pip install" in line)
+    assert " -qq " in install
+    assert install.endswith("-e .")
