@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 # Control, format (bidi, zero width), surrogate, private, unassigned, line and paragraph separators; and every blank but
 # the plain one, because a line is split at blanks.
 HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
+# What makes a CI server take a line of the log for a command: GitHub `::x::` at the start, and `##[`; Azure `##vso[`.
+COMMAND = re.compile(r"##(?=\[|vso\[)|(?<!\S)::")
 PLAIN = {
     "—": "-", "–": "-", "−": "-", "·": "-", "…": "...", "×": "x", "≥": ">=", "≤": "<=", "⇄": "<>", "→": "->",
     "←": "<-", "━": "=", "╸": "=", "╺": "-", "─": "-", "│": "|", "┌": "+", "┐": "+", "└": "+", "┘": "+",
@@ -16,10 +19,16 @@ PLAIN = {
 
 
 def escape(text: str) -> str:
-    """The text with everything a terminal would act on, or hide, written as an escape such as `\\x1b`."""
+    """The text with everything a terminal or a CI server would act on, or hide, written as an escape such as `\\x1b`."""
+    if "##" in text or "::" in text:
+        text = COMMAND.sub(lambda found: "".join(map(_code, found[0])), text)
     if text.isascii() and text.isprintable():
         return text
     return "".join(_escape(c) if c != " " and unicodedata.category(c) in HIDDEN else c for c in text)
+
+
+def _code(character: str) -> str:
+    return f"\\x{ord(character):02x}"
 
 
 def _escape(character: str) -> str:

@@ -61,3 +61,18 @@ def test_a_value_is_quoted_when_a_line_would_be_split_at_it(value: str, shown: s
 
 def test_a_fact_leaves_out_what_is_none() -> None:
     assert fact(metric="dar", value="0.9", low=None, n=3) == "metric=dar value=0.9 n=3"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("::error::x", r"\x3a\x3aerror::x"),
+        (" ::stop-commands::x", r" \x3a\x3astop-commands::x"),
+        ("a ##[group]x", r"a \x23\x23[group]x"),
+        ("##vso[task.setvariable]x", r"\x23\x23vso[task.setvariable]x"),
+        ("std::vector ## C++", "std::vector ## C++"),
+    ],
+)
+def test_no_text_of_a_user_is_a_command_to_a_ci_server(text: str, shown: str) -> None:
+    assert escape(text) == shown
+    assert escape(escape(text)) == shown
