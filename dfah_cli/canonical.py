@@ -6,11 +6,13 @@ are two values), no trailing newline. docs/store-format.md says where this equal
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Mapping, Sequence
 from enum import Enum
+
+# By name: an adapter that replaces functions of these modules must not reach what is recorded.
+from hashlib import sha256
+from json import JSONEncoder, loads
 from typing import Any
 
 from dfah_cli.errors import ValidationError
@@ -24,7 +26,7 @@ MAX_PLACE = 200
 MAX_INTEGER_DIGITS = 4300
 
 
-_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+_ENCODE = JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 
 
 def canonical_bytes(value: JSONValue) -> bytes:
@@ -38,7 +40,7 @@ def canonical_bytes(value: JSONValue) -> bytes:
 
 
 def _encode(value: JSONValue) -> bytes:
-    text = _ENCODER.encode(value)
+    text = _ENCODE(value)
     return text.encode("utf-8")
 
 
@@ -48,7 +50,7 @@ def parse(payload: bytes | str, where: str = "value") -> JSONValue:
     Raises: ValidationError for what is no JSON; a faster parser would turn integers beyond 64 bits into floats.
     """
     try:
-        return json.loads(payload, parse_constant=_no_constant)
+        return loads(payload, parse_constant=_no_constant)
     except (ValueError, RecursionError):
         raise ValidationError(f"{where}: not JSON") from None
 
@@ -59,7 +61,7 @@ def _no_constant(_: str) -> JSONValue:
 
 def digest_bytes(payload: bytes) -> str:
     """SHA-256 of bytes as 64 lower-case hex digits."""
-    return hashlib.sha256(payload).hexdigest()
+    return sha256(payload).hexdigest()
 
 
 def digest(value: JSONValue) -> str:

@@ -6,10 +6,10 @@ without parsing a body. Pure: no I/O.
 
 from __future__ import annotations
 
-import json
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
+from json import dumps
 
 EMPTY_ROOT = sha256(b"").digest()
 COMMITMENT_ALGORITHM = "rfc6962-sha256"
@@ -143,9 +143,7 @@ def consistency_proof(digests: Sequence[bytes], old_size: int) -> list[bytes]:
     return path[::-1]
 
 
-def verify_consistency(
-    old_size: int, new_size: int, proof: Sequence[bytes], old_root: bytes, new_root: bytes
-) -> bool:
+def verify_consistency(old_size: int, new_size: int, proof: Sequence[bytes], old_root: bytes, new_root: bytes) -> bool:
     """Whether `proof` shows that the new tree continues the old one. Source: RFC 9162 section 2.1.4.2."""
     if not 0 <= old_size <= new_size:
         return False
@@ -200,7 +198,7 @@ def commitment(*, episodes: int, episode_root: str, plan_sha256: str) -> str:
         "root": episode_root,
         "v": COMMITMENT_VERSION,
     }
-    return sha256(json.dumps(stated, sort_keys=True, separators=(",", ":")).encode("ascii")).hexdigest()
+    return sha256(dumps(stated, sort_keys=True, separators=(",", ":")).encode("ascii")).hexdigest()
 
 
 def checkpoint_text(origin: str, size: int, root: bytes) -> str:

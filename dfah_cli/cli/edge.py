@@ -68,7 +68,7 @@ def guarded(name: str, act: Callable[[], int], *, traceback: bool = False) -> in
 
 
 def leave_soon(code: int) -> int:
-    """The code; the process ends with it within `LAST_WORD_S`, whatever threads and exit hooks an adapter left in it."""
+    """The code; the process ends with it within `LAST_WORD_S`, whatever threads and exit hooks an adapter left."""
     last_word = threading.Timer(LAST_WORD_S, os._exit, args=(code,))
     last_word.daemon = True
     last_word.start()

@@ -159,10 +159,8 @@ def _abandon(loop: asyncio.AbstractEventLoop) -> None:
     for task in left:
         task.cancel()
     if left:
-        try:
+        with suppress(SystemExit, KeyboardInterrupt, RuntimeError):
             loop.run_until_complete(asyncio.wait(left, timeout=STRAGGLER_S))
-        except (SystemExit, KeyboardInterrupt, RuntimeError):
-            pass
     for task in asyncio.all_tasks(loop):
         keep_until_done(task)
     if not asyncio.all_tasks(loop):

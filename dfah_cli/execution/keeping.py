@@ -1,7 +1,8 @@
 """Keeps tasks that adapters left running from being collected.
 
-A coroutine that is collected hears of it by an exception inside it. One that swallows every exception and waits again
-finds no event loop to wait on, swallows that too, and never returns: the collector, and the program with it, would hang.
+A coroutine that is collected hears of it by an exception inside it. One that swallows every exception and waits
+again finds no event loop to wait on, swallows that too, and never returns: the collector, and the program with it,
+would hang.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from dfah_cli.execution.budget import Budget
 from dfah_cli.execution.call import Caller
 from dfah_cli.execution.clock import Clock, seconds
 from dfah_cli.execution.events import EpisodeStarted, Observer, RunStarted, Stopping
-from dfah_cli.execution.outcome import Attempt, Judge, Outcome
+from dfah_cli.execution.outcome import Attempt, Judge
 from dfah_cli.execution.recovery import ACTIONS, Action, Survey
 from dfah_cli.execution.session import Judged, Settings, Tally, charged_nusd, error_text
 from dfah_cli.execution.stalls import LoopWatch

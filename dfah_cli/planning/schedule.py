@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from array import array
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from json import dumps
 from random import Random
 
 from dfah_cli.records.run_plan import Slot
@@ -47,7 +47,7 @@ class Schedule:
         """Digest of the canonical list of slots in dispatch order."""
         heads = [f'{{"case_id":{_quoted(case_id)},"replay_index":' for case_id in self.case_ids]
         tails = [f',"task":{_quoted(task)}}}' for task in self.tasks]
-        hasher = hashlib.sha256(b"[")
+        hasher = sha256(b"[")
         for start in range(0, len(self.ranks), _CHUNK):
             places = (divmod(rank, self.replays) for rank in self.ranks[start : start + _CHUNK])
             chunk = ",".join(f"{heads[case]}{replay}{tails[case]}" for case, replay in places)
@@ -75,4 +75,4 @@ def _blocks(cases: int, replays: int, random: Random) -> list[int]:
 
 
 def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    return dumps(text, ensure_ascii=False)

@@ -19,7 +19,7 @@ PLAIN = {
 
 
 def escape(text: str) -> str:
-    """The text with everything a terminal or a CI server would act on, or hide, written as an escape such as `\\x1b`."""
+    """The text with all that a terminal or a CI server would act on, or hide, written as an escape: `\\x1b`."""
     if "##" in text or "::" in text:
         text = COMMAND.sub(lambda found: "".join(map(_code, found[0])), text)
     if text.isascii() and text.isprintable():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from json import dumps
 
 from dfah_cli.canonical import JSONValue, digest
 from dfah_cli.errors import ArtifactError, DFAHError
@@ -32,7 +32,7 @@ def _lines(value: JSONValue) -> str:
 
 def _compact(value: JSONValue) -> str:
     # Without indentation the encoder is the fast one; suites can have a hundred thousand cases.
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def read_report(value: JSONValue, where: str) -> DetachedReport:

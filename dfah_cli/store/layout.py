@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Any
 
 import orjson
@@ -138,8 +139,8 @@ def parse_sums(payload: bytes) -> dict[str, str]:
 
 def new_digest() -> hashlib._Hash:
     """A running SHA-256 over nothing yet."""
-    return hashlib.sha256()
+    return sha256()
 
 
 def sha256_hex(payload: bytes) -> str:
-    return hashlib.sha256(payload).hexdigest()
+    return sha256(payload).hexdigest()

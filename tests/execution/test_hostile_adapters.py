@@ -338,6 +338,32 @@ def test_a_change_of_the_suite_reaches_no_episode() -> None:
     assert {episode.case_id for episode in episodes("run")} == {"A"}
 
 
+@pytest.mark.parametrize(
+    ("module", "name", "other"),
+    [
+        ("json", "dumps", lambda *_, **__: "{}"),
+        ("json", "loads", lambda *_, **__: {}),
+        ("hashlib", "sha256", lambda *_: None),
+        ("time", "monotonic_ns", lambda: "late"),
+    ],
+)
+def test_an_adapter_that_replaces_library_functions_reaches_no_record(module: str, name: str, other: Any) -> None:
+    from importlib import import_module
+
+    from dfah_cli.workflow.analyze import analyze
+    from dfah_cli.workflow.replay import Replay
+
+    async def script(case: Case, context: RunContext) -> Any:
+        result = agent.result(context)
+        patched.setattr(import_module(module), name, other)
+        return result
+
+    agent = a_scripted_agent({"A": [STEADY, script], "B": [STEADY]})
+    with pytest.MonkeyPatch.context() as patched:
+        Replay(suite=agent.suite, replays=2, out="run").run(agent)
+    assert analyze("run").report.status == "complete"
+
+
 def test_a_clock_that_goes_back_is_no_error() -> None:
     from dfah_cli.workflow.replay import Replay
     from tests.builders import FixedClock
