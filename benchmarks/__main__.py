@@ -14,7 +14,7 @@ from benchmarks.measure import Result, disk_rate, middle, peer_python, run_progr
 ROOT = Path(__file__).resolve().parent.parent
 CONCURRENCIES = {1: (500, 100), 16: (3000, 100), 256: (6000, 100)}
 REPLAYS = 3
-DELAY_CASES, DELAY_REPLAYS, DELAY_CONCURRENCY, DELAY_S = 320, 4, 64, 0.1
+DELAY_CASES, DELAY_REPLAYS, DELAY_CONCURRENCY, DELAY_S = 320, 8, 64, 0.1
 
 REPLAY_HEADER = (
     "| concurrency | episodes/s | peer | ratio | append + fdatasync/s | share of that "
@@ -95,7 +95,7 @@ def delayed(folder: Path, peer: Path | None) -> list[str]:
 
 def reading(folder: Path, peer: Path | None, rounds: int) -> list[str]:
     rows = []
-    ours_cases, peer_cases = 3000, 100
+    ours_cases, peer_cases = 8000, 100
     run_program(sys.executable, "replay", folder / "ours", ours_cases, REPLAYS, 16)
     if peer:
         run_program(peer, "replay", folder / "peer", peer_cases, REPLAYS, 1)

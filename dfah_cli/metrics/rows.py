@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 from numpy.typing import NDArray
 
 from dfah_cli.metrics.agreement import IntArray
@@ -96,7 +96,7 @@ class CaseRows(Rows[CaseMeasurement]):
 
     def __init__(self, keys: tuple[GroupKey, ...], columns: CaseColumns, groups: IntArray) -> None:
         self._keys, self._columns, self._groups = keys, columns, groups
-        self._known: dict[bytes, CaseMeasurement] = {}
+        self._known: dict[bytes, dict[str, Any]] = {}
 
     def __len__(self) -> int:
         return int(self._groups.size)
@@ -117,37 +117,35 @@ class CaseRows(Rows[CaseMeasurement]):
     def _row(self, position: int) -> CaseMeasurement:
         group = int(self._groups[position])
         key, signature = self._keys[group], self._signatures[position].tobytes()
-        known = self._known.get(signature)
-        if known is None:
-            known = self._known[signature] = self._measure(group, signature)
-        reasons = () if known.eligible else self._columns.eligibility.reasons(group)
-        return evolve(known, task=key.task, case_id=key.case_id, reasons=reasons)
+        counted = self._known.get(signature)
+        if counted is None:
+            counted = self._known[signature] = self._measure(group, signature)
+        reasons = () if counted["eligible"] else self._columns.eligibility.reasons(group)
+        return CaseMeasurement(task=key.task, case_id=key.case_id, reasons=reasons, **counted)
 
-    def _measure(self, group: int, signature: bytes) -> CaseMeasurement:
+    def _measure(self, group: int, signature: bytes) -> dict[str, Any]:
+        """Everything about a case that follows from its counts alone."""
         columns = self._columns
         replays, eligible = int(columns.replays[group]), bool(columns.eligible[group])
         shares = _shares(columns, columns.modal, group, replays)
         pairwise = _shares(columns, columns.pairs, group, replays * (replays - 1))
         dar, seq = shares[DECISION], shares[PathMode.SEQ]
         kind = int(columns.kind[group])
-        return CaseMeasurement(
-            task="",
-            case_id="",
-            replays=replays,
-            eligible=eligible,
-            reasons=(),
-            decision_denominator=int(columns.total[DECISION][group]),
-            trajectory_denominator=int(columns.total[PathMode.SET][group]),
-            dar=dar,
-            tar={mode: shares[mode] for mode in REFINEMENT},
-            gap=None if dar is None or seq is None else dar - seq,
-            pairwise_decision=pairwise[DECISION],
-            pairwise_path={mode: pairwise[mode] for mode in REFINEMENT},
-            unanimous_with_path_change=_known(int(columns.flag[group])) if eligible else None,
-            unanimous_with_sequence_change=_known(int(columns.sequence_flag[group])) if eligible else None,
-            path_variation_kind=KINDS[kind] if eligible and kind >= 0 else None,
-            signature=signature,
-        )
+        return {
+            "replays": replays,
+            "eligible": eligible,
+            "decision_denominator": int(columns.total[DECISION][group]),
+            "trajectory_denominator": int(columns.total[PathMode.SET][group]),
+            "dar": dar,
+            "tar": {mode: shares[mode] for mode in REFINEMENT},
+            "gap": None if dar is None or seq is None else dar - seq,
+            "pairwise_decision": pairwise[DECISION],
+            "pairwise_path": {mode: pairwise[mode] for mode in REFINEMENT},
+            "unanimous_with_path_change": _known(int(columns.flag[group])) if eligible else None,
+            "unanimous_with_sequence_change": _known(int(columns.sequence_flag[group])) if eligible else None,
+            "path_variation_kind": KINDS[kind] if eligible and kind >= 0 else None,
+            "signature": signature,
+        }
 
 
 class TaskRows(Rows[TaskMeasurement]):

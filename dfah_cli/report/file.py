@@ -32,7 +32,7 @@ def _lines(value: JSONValue) -> str:
 
 def _compact(value: JSONValue) -> str:
     # Without indentation the encoder is the fast one; suites can have a hundred thousand cases.
-    return dumps(value, ensure_ascii=False, allow_nan=False)
+    return dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def read_report(value: JSONValue, where: str) -> DetachedReport:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from attrs import Attribute, define, field
 from attrs import fields as fields_of
 
-from dfah_cli.canonical import JSONValue, digest
+from dfah_cli.canonical import JSONValue, digest_plain
 from dfah_cli.errors import ValidationError
 from dfah_cli.records import fields
 from dfah_cli.records.codec import plain
@@ -118,7 +118,7 @@ class ReportColumns:
     @cached_property
     def report_sha256(self) -> str:
         """Digest of everything the report says; the file carries it."""
-        return digest(self.content)
+        return digest_plain(self.content)
 
     @property
     def report_id(self) -> str:
