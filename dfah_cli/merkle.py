@@ -9,11 +9,13 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
-from json import dumps
+from json import JSONEncoder
 
 EMPTY_ROOT = sha256(b"").digest()
 COMMITMENT_ALGORITHM = "rfc6962-sha256"
 COMMITMENT_VERSION = 1
+
+_ENCODE = JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 def leaf_hash(digest: bytes) -> bytes:
@@ -198,7 +200,7 @@ def commitment(*, episodes: int, episode_root: str, plan_sha256: str) -> str:
         "root": episode_root,
         "v": COMMITMENT_VERSION,
     }
-    return sha256(dumps(stated, sort_keys=True, separators=(",", ":")).encode("ascii")).hexdigest()
+    return sha256(_ENCODE(stated).encode("ascii")).hexdigest()
 
 
 def checkpoint_text(origin: str, size: int, root: bytes) -> str:

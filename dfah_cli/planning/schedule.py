@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
-from json import dumps
+from json.encoder import encode_basestring
 from random import Random
 
 from dfah_cli.records.run_plan import Slot
@@ -75,4 +75,4 @@ def _blocks(cases: int, replays: int, random: Random) -> list[int]:
 
 
 def _quoted(text: str) -> str:
-    return dumps(text, ensure_ascii=False)
+    return encode_basestring(text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hashlib import sha256
-from json import dumps
+from json.encoder import encode_basestring
 
 
 class SlotKeys:
@@ -34,5 +34,5 @@ class SlotKeys:
     def _quote(self, case_id: str) -> str:
         quoted = self._quoted.get(case_id)
         if quoted is None:
-            quoted = self._quoted[case_id] = dumps(case_id, ensure_ascii=False)
+            quoted = self._quoted[case_id] = encode_basestring(case_id)
         return quoted
