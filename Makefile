@@ -54,7 +54,7 @@ plan-check: $(STAMP)
 	$(BIN)/dfah plan check
 
 bench: $(STAMP)
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks --million
 
 soak: $(STAMP)
 	$(BIN)/python -m pytest -n $(JOBS) -m soak -s
