@@ -95,14 +95,14 @@ class Screen:
         else:
             self.line(fact(**pairs))
 
-    def prose(self, text: str) -> None:
-        """A sentence: broken between its words on a terminal, one line elsewhere."""
+    def prose(self, *texts: str) -> None:
+        """Sentences: broken between their words on a terminal, one line each elsewhere."""
         if not self.tables:
-            self.line(text)
+            self.lines(texts)
             return
         from rich.text import Text
 
-        self.show([Text(text)])
+        self.show(map(Text, texts))
 
     def document(self, value: Any) -> None:
         """One JSON document."""

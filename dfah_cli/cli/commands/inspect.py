@@ -52,7 +52,7 @@ def _case(found: Any, detail: Any, screen: Screen) -> None:
     if screen.json:
         screen.document(inspection.case_document(detail, case))
     elif screen.tables:
-        screen.lines(inspection.case_lines(detail, case))
+        screen.prose(*inspection.case_lines(detail, case))
     else:
         screen.lines(inspection.case_facts(detail, case))
 

@@ -48,12 +48,12 @@ def _object(event: Event) -> dict[str, Any]:
 
 
 def _show(event: Event, screen: Screen) -> None:
-    from dfah_cli.render.text import fact
+    from dfah_cli.render.text import spoken
 
     facts = {name: value for name, value in event.facts.items() if value is not None}
     case = {} if event.case_id is None else {"case": event.case_id}
     if screen.tables:
         clock = "" if event.at is None else event.at[:19].replace("T", " ")
-        screen.line(f"{clock:<19}  {event.what:<13}  {fact(**case, **facts)}")
+        screen.prose(f"{clock:<19}  {event.what:<13}  {spoken(**case, **facts)}")
     else:
         screen.fact(n=event.n, at=event.at or "none", what=event.what, **case, **facts)

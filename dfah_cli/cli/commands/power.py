@@ -39,7 +39,7 @@ def power(pilot: str | None, as_json: bool, **wishes: Any) -> int:
     if screen.json:
         screen.document({"format": "dfah-power-1", "plans": found})
     else:
-        screen.lines(sentence(plan) for plan in found)
+        screen.prose(*map(sentence, found))
     screen.flush()
     return 0
 
