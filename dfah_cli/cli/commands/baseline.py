@@ -10,7 +10,11 @@ from dfah_cli.cli.screen import Screen
 
 @click.group(name="baseline")
 def command() -> None:
-    """Pin the run that later runs are held against."""
+    """Pin the run that later runs are held against.
+
+    \b
+    dfah baseline accept .dfah/runs/release -o baselines/acme-kyc.json
+    """
 
 
 @command.command(name="accept")
