@@ -7,7 +7,6 @@ end within a few seconds the process leaves with the code of the signal; the sto
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterator
@@ -16,6 +15,7 @@ from queue import SimpleQueue
 from types import FrameType
 from typing import Any
 
+from dfah_cli.engines.staying import leave, staying
 from dfah_cli.execution.call import hidden
 from dfah_cli.execution.keeping import keep_until_done
 
@@ -98,7 +98,7 @@ def _on_own_loop(
     if halt is not None:
         halt.bind(lambda reason: _soon(loop, stop, reason))
     try:
-        with _signals(loop, task, stop):
+        with _signals(loop, task, stop), staying():
             _until_done(loop, task)
     finally:
         _abandon(loop)
@@ -135,7 +135,7 @@ def _signals(loop: asyncio.AbstractEventLoop, task: asyncio.Task[None], stop: St
         _soon(loop, task.cancel)
         if len(seen) == 2:
             # An adapter that blocks the loop cannot be cancelled; the store is safe, so leaving is.
-            timer = threading.Timer(LAST_WORD_S, os._exit, args=(128 + number,))
+            timer = threading.Timer(LAST_WORD_S, leave, args=(128 + number,))
             timer.daemon = True
             timer.start()
 

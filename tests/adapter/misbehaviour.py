@@ -6,6 +6,7 @@ Importable by `dfah run --agent tests.adapter.misbehaviour:agent_NAME`.
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -158,6 +159,10 @@ async def swallows_for_ever(agent: Misbehaving, case: Case, context: RunContext)
     return agent.result(context)
 
 
+async def ends_the_process(agent: Misbehaving, case: Case, context: RunContext) -> AgentResult:
+    os._exit(0)
+
+
 async def exits_in_a_task(agent: Misbehaving, case: Case, context: RunContext) -> AgentResult:
     async def leave() -> None:
         sys.exit(0)
@@ -285,6 +290,7 @@ ROWS = (
     Row("recurses", "recurses without end", PROVIDER, "RecursionError", recurses),
     Row("exits", "calls `sys.exit(0)`", PROVIDER, "SystemExit", raising(SystemExit(0))),
     Row("exits_plainly", "calls `sys.exit(0)` in a plain function", PROVIDER, "SystemExit", exits_plainly, True),
+    Row("ends_the_process", "calls `os._exit(0)`", PROVIDER, "SystemExit", ends_the_process),
     Row("exits_in_a_task", "calls `sys.exit(0)` in a task it awaits", PROVIDER, "SystemExit", exits_in_a_task),
     Row("exits_in_a_forgotten_task", "calls `sys.exit(0)` in a task nobody awaits", VALID, None,
         exits_in_a_forgotten_task),

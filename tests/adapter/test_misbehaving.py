@@ -39,7 +39,8 @@ def test_the_episode_says_what_went_wrong_and_the_run_goes_on(row: Row, tmp_path
 
 
 @pytest.mark.parametrize(
-    "name", ["exits", "exits_in_a_task", "interrupts", "sleeps_plainly", "swallows_for_ever", "blocks"]
+    "name",
+    ["exits", "ends_the_process", "exits_in_a_task", "interrupts", "sleeps_plainly", "swallows_for_ever", "blocks"],
 )
 def test_the_command_ends_in_time_with_exit_code_4(name: str, tmp_path: Path) -> None:
     code = "import sys; from dfah_cli.cli.main import main; sys.exit(main())"
