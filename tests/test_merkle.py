@@ -94,9 +94,7 @@ def test_a_proof_of_a_leaf_that_is_not_there_is_refused() -> None:
 
 @given(st.permutations(range(8)))
 def test_the_episode_root_does_not_depend_on_completion_order(order: list[int]) -> None:
-    episodes = [
-        (f"CASE-{number % 3}", number // 3, sha256(bytes([number])).hexdigest()) for number in range(8)
-    ]
+    episodes = [(f"CASE-{number % 3}", number // 3, sha256(bytes([number])).hexdigest()) for number in range(8)]
     expected = merkle.tree_root(bytes.fromhex(h) for _, _, h in sorted(episodes)).hex()
     assert merkle.episode_root([episodes[number] for number in order]) == expected
 
