@@ -25,6 +25,7 @@ Body = Mapping[str, Any]
 
 _STATUSES = frozenset(status.value for status in EpisodeStatus)
 _TIME_LENGTH = 27
+MAX_SOUND_STEPS = 20_000  # beyond that, forgetting is cheaper than memory: calls repeat within a case
 _EXECUTION_STATES = frozenset(state.value for state in ToolExecutionState)
 _RESULT_STATES = frozenset(state.value for state in ChannelState)
 _OBSERVED = frozenset(state.value for state in ChannelState if state.observed)
@@ -134,6 +135,8 @@ def trajectory(body: Body, place: Place, expected: Expected) -> str | None:
             problem = _step_problem(*step)
             if problem:
                 return problem
+            if len(sound) >= MAX_SOUND_STEPS:
+                sound.clear()
             sound.add(step)
         if valid and call["execution_state"] != _EXECUTED:
             return "a valid episode with a call that was not executed"
