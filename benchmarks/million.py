@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-CASES, REPLAYS = 333_334, 3
+CASES, REPLAYS = 100_000, 10
 
 
 def report(folder: Path, sizes: tuple[int, ...] = (CASES // 10, CASES)) -> list[str]:

@@ -17,22 +17,15 @@ class SlotKeys:
         """parent: commitment of the run that this one succeeds."""
         self._manifest_hash = manifest_hash
         self._parent = "" if parent is None else f',"parent":"{parent}"'
-        self._quoted: dict[str, str] = {}
 
     def episode(self, case_id: str, replay_index: int) -> str:
         """Identity of an episode; its first 32 digits are the episode id."""
-        case = self._quote(case_id)
+        case = encode_basestring(case_id)
         text = f'{{"case_id":{case},"manifest_hash":"{self._manifest_hash}","replay_index":{replay_index}}}'
         return sha256(text.encode()).hexdigest()
 
     def idempotency(self, case_id: str, replay_index: int) -> str:
         """The key an adapter may hand to its provider."""
-        case = self._quote(case_id)
+        case = encode_basestring(case_id)
         text = f'{{"case":{case},"manifest":"{self._manifest_hash}"{self._parent},"replay":{replay_index}}}'
         return sha256(text.encode()).hexdigest()
-
-    def _quote(self, case_id: str) -> str:
-        quoted = self._quoted.get(case_id)
-        if quoted is None:
-            quoted = self._quoted[case_id] = encode_basestring(case_id)
-        return quoted
