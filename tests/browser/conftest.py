@@ -35,7 +35,8 @@ def page_of(groups: Groups) -> str:
     return render_html(report, result, tuple(case_details(a_table(groups, keep_examples=True))))
 
 
-@pytest.fixture(scope="session")
+# Of the module: as long as it lives, playwright keeps an event loop running in this thread.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     executable = shutil.which("chromium") or shutil.which("chromium-browser")
     playwright = pytest.importorskip("playwright.sync_api", reason=REASON)

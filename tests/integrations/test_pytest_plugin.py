@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,6 +13,8 @@ import pytest
 from tests.cli.command import AGENTS, dfah, environment
 
 PLUGIN = "dfah_cli.integrations.pytest_plugin"
+# Where the package is installed its entry point loads the plugin, and pytest refuses it a second time.
+LOADED = () if any(found.name == "dfah" for found in entry_points(group="pytest11")) else ("-p", PLUGIN)
 TEST_FILE = """
 import pytest
 from dfah import GatePolicy
@@ -44,7 +47,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(place: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     (place / "test_mine.py").write_text(TEST_FILE)
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", PLUGIN, "-p", "no:cacheprovider", "-q", *map(str, arguments)],
+        [sys.executable, "-m", "pytest", *LOADED, "-p", "no:cacheprovider", "-q", *map(str, arguments)],
         cwd=place, env=environment(), capture_output=True, text=True,
     )  # fmt: skip
 

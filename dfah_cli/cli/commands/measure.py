@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dfah_cli.workflow.measure import ExternalMeasurement
 
 
-@click.command(name="measure")
+@click.command(name="measure", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @stacked(
     option(

@@ -11,7 +11,7 @@ from dfah_cli.cli.options import COMMON, option, stacked
 from dfah_cli.cli.screen import Screen
 
 
-@click.command(name="power")
+@click.command(name="power", context_settings={"help_option_names": ["-h", "--help"]})
 @stacked(
     option("--max-flag-rate", type=float, default=None, help="The flag rate a pass must exclude, as a share."),
     option("--expect", type=float, default=None, help="The flag rate the agent is believed to have."),
