@@ -147,11 +147,10 @@ def run_details(run_dir: Path, report: ReportColumns) -> tuple[CaseDetail, ...]:
 
 def view_with(report: ReportColumns, result: GateResult | None, details: Sequence[CaseDetail] = ()) -> ReportView:
     """The view of a report with its gate."""
-    from dfah_cli.gate.outcome import gate_rows
+    from dfah_cli.gate.outcome import gate_view
     from dfah_cli.report.view import view_of
 
-    verdict = None if result is None else str(result.verdict)
-    return view_of(report, checks=gate_rows(result), gate_verdict=verdict, details=details)
+    return view_of(report, gate=gate_view(result), details=details)
 
 
 def add_step_summary(view: ReportView, screen: Screen) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from attrs import frozen
 
 from dfah_cli.errors import ExitCode
-from dfah_cli.gate.evaluate import SETTLED, GateResult, Verdict
+from dfah_cli.gate.evaluate import SETTLED, GateCheck, GateResult, Verdict
 from dfah_cli.records.enums import ReplayMode, ReportStatus
 from dfah_cli.report.record import ReportColumns
-from dfah_cli.report.view import GateRow
+from dfah_cli.report.rows import GateRow, GateView
 
 
 @frozen(kw_only=True)
@@ -48,15 +48,42 @@ def _needed(result: GateResult | None) -> str:
 
 def gate_rows(result: GateResult | None) -> tuple[GateRow, ...]:
     """The checks as rows of a view; none without a gate."""
+    return () if result is None else tuple(map(_row, result.checks))
+
+
+def gate_view(result: GateResult | None) -> GateView | None:
+    """The gate as strings; None without one."""
     if result is None:
-        return ()
-    return tuple(
-        GateRow(
-            name=check.name,
-            verdict=str(check.verdict),
-            observed=check.observed,
-            expected=check.expected,
-            at_least=check.at_least,
-        )
-        for check in result.checks
+        return None
+    return GateView(
+        verdict=str(result.verdict),
+        checks=gate_rows(result),
+        suppositions=_suppositions(result),
     )
+
+
+def _row(check: GateCheck) -> GateRow:
+    level = "" if check.level is None else f" ({100 * check.level:.6g} %)"
+    return GateRow(
+        name=check.name,
+        verdict=str(check.verdict),
+        observed=check.observed,
+        expected=check.expected,
+        at_least=check.at_least,
+        proof="" if check.bound is None else f"{check.bound:g}{level}",
+        cases="" if check.n_cases is None else str(check.n_cases),
+        needed="" if check.cases_needed is None else str(check.cases_needed),
+        note=check.note or "",
+    )
+
+
+SUPPOSED = {Verdict.PASS: "passes", Verdict.FAIL: "fails", Verdict.INCONCLUSIVE: "is undecided"}
+
+
+def _suppositions(result: GateResult) -> str:
+    if result.agreeing is None or result.disagreeing is None:
+        return ""
+    best, worst = SUPPOSED[result.agreeing], SUPPOSED[result.disagreeing]
+    if best == worst:
+        return f"On the numbers the gate {best} whether the cases that could not be judged agree or disagree."
+    return f"On the numbers the gate {best} if the cases that could not be judged agree, and {worst} if they disagree."

@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 
 from dfah_cli.render.text import escape as harmless
 from dfah_cli.report.overview import OverviewRow
-from dfah_cli.report.view import MetricRow, TaskRow
+from dfah_cli.report.rows import MetricRow, TaskRow
 
 WIDTH = 560
 LABEL = 130

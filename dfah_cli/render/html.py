@@ -11,7 +11,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from dfah_cli.gate.evaluate import GateResult
-from dfah_cli.gate.outcome import gate_rows
+from dfah_cli.gate.outcome import gate_view
 from dfah_cli.render import charts
 from dfah_cli.render.text import escape
 from dfah_cli.report import words
@@ -19,7 +19,8 @@ from dfah_cli.report.details import CaseDetail, ReplayCell
 from dfah_cli.report.divergence import Branch, divergence_tree
 from dfah_cli.report.overview import Overview
 from dfah_cli.report.record import ReportColumns
-from dfah_cli.report.view import CaseRow, ReportView, view_of
+from dfah_cli.report.rows import PROOF_NAMES, CaseRow, proof_columns
+from dfah_cli.report.view import ReportView, view_of
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -50,19 +51,15 @@ def html(view: ReportView, details: Sequence[CaseDetail] = ()) -> str:
         rows=rows,
         static_rows=rows[:STATIC_ROWS],
         data=safe_json(rows),
+        proof=proof_columns(view.checks),
+        proof_names=PROOF_NAMES,
         share=words.share,
     )
 
 
 def render_html(report: ReportColumns, result: GateResult | None = None, details: Sequence[CaseDetail] = ()) -> str:
     """The page of a report, with its gate and the replays of its cases when they are given."""
-    view = view_of(
-        report,
-        checks=gate_rows(result),
-        gate_verdict=None if result is None else str(result.verdict),
-        details=details,
-    )
-    return html(view, details)
+    return html(view_of(report, gate=gate_view(result), details=details), details)
 
 
 def overview_html(view: Overview) -> str:

@@ -11,7 +11,7 @@ from dfah_cli.report.cases import CaseReport
 from dfah_cli.report.details import CaseDetail
 from dfah_cli.report.divergence import Branch, Parting, divergence_tree, first_parting, parting
 from dfah_cli.report.record import ReportColumns
-from dfah_cli.report.view import CaseRow
+from dfah_cli.report.rows import CaseRow
 
 
 def case_lines(detail: CaseDetail, case: CaseReport | None) -> Iterator[str]:

@@ -9,8 +9,7 @@ from dfah_cli.gate.evaluate import GateResult
 from dfah_cli.records.codec import plain
 from dfah_cli.report.file import report_object
 from dfah_cli.report.record import ReportColumns
-
-FORMAT = "dfah-report-1"
+from dfah_cli.report.schema import FORMAT
 
 
 def report_document(

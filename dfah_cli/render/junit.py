@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from dfah_cli.render.text import escape
-from dfah_cli.report.view import CaseRow, GateRow, ReportView
+from dfah_cli.report.rows import CaseRow, GateRow
+from dfah_cli.report.view import ReportView
 
 Ineligible = Sequence[tuple[str, str, Sequence[str]]]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from dfah_cli.render.text import escape
+from dfah_cli.report.rows import PROOF_NAMES, proof_columns
 from dfah_cli.report.view import ReportView
 
 MARKER = "<!-- dfah-report:{key} -->"
@@ -104,15 +105,21 @@ def _reasons(view: ReportView) -> Iterator[str]:
 
 
 def _checks(view: ReportView) -> Iterator[str]:
-    if view.checks:
-        yield ""
-        rows = (
-            (
-                code(check.name),
-                check.found,
-                check.bound,
-                SIGN[check.verdict],
-            )
-            for check in view.checks
+    if not view.checks:
+        return
+    more = proof_columns(view.checks)
+    rows = (
+        (
+            code(check.name),
+            escape(check.found),
+            check.bound,
+            *(escape(getattr(check, name)).replace("|", "\\|") for name in more),
+            SIGN[check.verdict],
         )
-        yield from _table(("gate check", "found", "asked for", "verdict"), rows)
+        for check in view.checks
+    )
+    yield ""
+    yield from _table(("gate check", "found", "asked for", *(PROOF_NAMES[name] for name in more), "verdict"), rows)
+    if view.suppositions:
+        yield ""
+        yield view.suppositions

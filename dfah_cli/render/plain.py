@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dfah_cli.render.text import fact
-from dfah_cli.report.view import GateRow, MetricRow, ReportView
+from dfah_cli.report.rows import PROOF, GateRow, MetricRow
+from dfah_cli.report.view import ReportView
 
 CASES = 10
+PLAIN_NAMES = {"proof": "bound", "cases": "cases", "needed": "needed", "note": "note"}
 
 
 def plain_lines(view: ReportView) -> Iterator[str]:
@@ -44,4 +46,5 @@ def _metric(row: MetricRow) -> str:
 
 
 def _check(check: GateRow) -> str:
-    return fact(check=check.name, verdict=check.verdict, observed=check.found, expected=check.bound)
+    proof = {PLAIN_NAMES[name]: getattr(check, name) or None for name in PROOF}
+    return fact(check=check.name, verdict=check.verdict, observed=check.found, expected=check.bound, **proof)

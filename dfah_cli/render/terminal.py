@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from dfah_cli.render.text import escape
-from dfah_cli.report.view import MetricRow, ReportView, TaskRow
+from dfah_cli.report.rows import PROOF_NAMES, MetricRow, TaskRow, proof_columns
+from dfah_cli.report.view import ReportView
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -87,7 +88,12 @@ def narrow_lines(view: ReportView) -> Iterator[str]:
         yield f"not judged: {groups} for {escape(reason)}"
     for check in view.checks:
         if check.verdict != "pass":
-            yield f"gate {escape(check.name)}: {check.found}, asked for {check.bound}: {check.verdict}"
+            yield f"gate {escape(check.name)}: {escape(check.found)}, asked for {check.bound}: {check.verdict}"
+            proof = [f"{PROOF_NAMES[name]} {escape(getattr(check, name))}" for name in proof_columns([check])]
+            if proof:
+                yield f"  {', '.join(proof)}"
+    if view.suppositions:
+        yield view.suppositions
 
 
 def _headline(view: ReportView) -> Table:
@@ -156,13 +162,19 @@ def _unjudged(view: ReportView) -> Iterator[RenderableType]:
 
 
 def _other_checks(view: ReportView) -> Iterator[RenderableType]:
+    """What did not pass and does not stand with the headline numbers in full."""
     shown = {row.key for row in view.metrics}
-    others = [check for check in view.checks if check.name not in shown and check.verdict != "pass"]
+    failing = [check for check in view.checks if check.verdict != "pass"]
+    others = [check for check in failing if check.name not in shown or proof_columns([check])]
     if others:
         yield _text("")
-        table = _table(("gate check", "left"), ("found", "left"), ("asked for", "left"), ("", "left"))
+        more = proof_columns(others)
+        columns = ("gate check", "found", "asked for", *(PROOF_NAMES[name] for name in more), "")
+        table = _table(*((name, "left") for name in columns))
         for check in others:
-            _row(
-                table, escape(check.name), check.found, check.bound, _text(check.verdict, VERDICT_STYLE[check.verdict])
-            )
+            proof = (escape(getattr(check, name)) for name in more)
+            verdict = _text(check.verdict, VERDICT_STYLE[check.verdict])
+            _row(table, escape(check.name), escape(check.found), check.bound, *proof, verdict)
         yield table
+    if view.suppositions:
+        yield _text(view.suppositions)

@@ -9,7 +9,8 @@ from attrs import frozen
 from dfah_cli.report import words
 from dfah_cli.report.limits import intervals_by_name
 from dfah_cli.report.record import ReportColumns
-from dfah_cli.report.view import MetricRow, metric_rows
+from dfah_cli.report.rows import MetricRow
+from dfah_cli.report.view import metric_rows
 
 Run = tuple[str, ReportColumns, str | None]
 DRIFT = {"dar": "DAR", "tar.seq": "TAR.seq", "gap": "gap", "flags_per_100": "flags"}

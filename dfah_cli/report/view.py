@@ -10,93 +10,14 @@ from collections.abc import Iterable, Sequence
 from attrs import frozen
 
 from dfah_cli.report import words
-from dfah_cli.report.cases import CaseReport, Ladder, MetricInterval, TaskReport
+from dfah_cli.report.cases import CaseReport, MetricInterval, TaskReport
 from dfah_cli.report.details import CaseDetail
 from dfah_cli.report.divergence import first_parting
 from dfah_cli.report.limits import intervals_by_name, limits
 from dfah_cli.report.record import ReportColumns
+from dfah_cli.report.rows import CaseRow, GateRow, GateView, MetricRow, TaskRow
 
 INTERVAL_NAMES = {"dar": "dar", "tar_seq": "tar.seq", "gap": "gap", "flags_per_100_cases": "flags_per_100"}
-
-
-@frozen(kw_only=True)
-class GateRow:
-    """One check of a gate, already decided. at_least: direction; None for an equality."""
-
-    name: str
-    verdict: str
-    observed: float | str
-    expected: float | str
-    at_least: bool | None = None
-
-    @property
-    def found(self) -> str:
-        """What was observed."""
-        return words.observed(self.observed, self.expected)
-
-    @property
-    def bound(self) -> str:
-        """The threshold with its direction."""
-        text = words.bound(self.expected)
-        if self.at_least is None or isinstance(self.expected, str):
-            return text
-        return f"{'≥' if self.at_least else '≤'} {text}"
-
-
-@frozen(kw_only=True)
-class MetricRow:
-    """A headline number. key: its name in plain output. interval: empty when none was computed."""
-
-    key: str
-    label: str
-    value: str
-    number: float | None
-    low: str
-    high: str
-    n: int
-    unit: str
-    gate: GateRow | None
-
-    @property
-    def interval(self) -> str:
-        """`low – high`, or empty."""
-        return f"{self.low} – {self.high}" if self.low else ""
-
-    @property
-    def bracketed(self) -> str:
-        """The value with its interval in brackets."""
-        return f"{self.value} ({self.interval})" if self.low else self.value
-
-
-@frozen(kw_only=True)
-class TaskRow:
-    """Agreement of one task."""
-
-    task: str
-    cases: int
-    dar: str
-    tar_seq: str
-    gap: str
-    flags: int
-    numbers: TaskReport
-    ladder: Ladder
-
-
-@frozen(kw_only=True)
-class CaseRow:
-    """A case in order of the attention it deserves. paths: how many replays took the most frequent path."""
-
-    task: str
-    case_id: str
-    decision: str
-    paths: str
-    kind: str
-    status: str
-    parts_at: str
-    dar: str
-    tar_seq: str
-    tar_strong: str
-    replays: int
 
 
 @frozen(kw_only=True)
@@ -118,6 +39,7 @@ class ReportView:
     reasons: tuple[tuple[str, int], ...]
     checks: tuple[GateRow, ...]
     gate_verdict: str | None
+    suppositions: str
     facts: tuple[tuple[str, str], ...]
     limits: tuple[str, ...]
 
@@ -125,12 +47,12 @@ class ReportView:
 def view_of(
     report: ReportColumns,
     *,
-    checks: Sequence[GateRow] = (),
-    gate_verdict: str | None = None,
+    gate: GateView | None = None,
     details: Iterable[CaseDetail] = (),
 ) -> ReportView:
     """The view of a report; details, when given, name the decision of a case and the step at which its paths part."""
     known = {detail.case_id: detail for detail in details}
+    checks = () if gate is None else gate.checks
     cases = tuple(_case_row(case, known.get(case.case_id)) for case in by_attention(report.case_reports))
     return ReportView(
         title=f"{report.suite_id} {report.suite_version}",
@@ -149,8 +71,9 @@ def view_of(
         cases=cases,
         attention=sum(1 for case in report.case_reports if _deserves(case)),
         reasons=tuple((reason.reason, reason.groups) for reason in report.ineligibility_reasons),
-        checks=tuple(checks),
-        gate_verdict=gate_verdict,
+        checks=checks,
+        gate_verdict=None if gate is None else gate.verdict,
+        suppositions="" if gate is None else gate.suppositions,
         facts=_facts(report),
         limits=limits(report),
     )
@@ -197,10 +120,6 @@ def metric_rows(report: ReportColumns, checks: Sequence[GateRow]) -> tuple[Metri
         ),
     )
     return tuple(_metric_row(report, row, intervals.get(INTERVAL_NAMES[row[0]]), gates.get(row[0])) for row in rows)
-
-
-def _intervals(report: ReportColumns) -> dict[str, MetricInterval]:
-    return {interval.metric: interval for interval in report.intervals if interval.task is None}
 
 
 def _metric_row(

@@ -10,7 +10,7 @@ from attrs import frozen
 from dfah_cli.errors import ConfigurationError
 from dfah_cli.evidence.verify import VerifiedRun
 from dfah_cli.gate.evaluate import GateResult
-from dfah_cli.gate.outcome import gate_rows
+from dfah_cli.gate.outcome import gate_view
 from dfah_cli.metrics.measure import RunMeasurement
 from dfah_cli.render.json import json_text, report_document
 from dfah_cli.render.junit import junit
@@ -34,8 +34,7 @@ class Rendered:
 
     def view(self) -> ReportView:
         """The report as strings, with its gate."""
-        verdict = None if self.result is None else str(self.result.verdict)
-        return view_of(self.report, checks=gate_rows(self.result), gate_verdict=verdict, details=self.details)
+        return view_of(self.report, gate=gate_view(self.result), details=self.details)
 
 
 def _html(rendered: Rendered) -> str:

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from dfah_cli.gate.evaluate import Gate
-from dfah_cli.gate.outcome import gate_rows
+from dfah_cli.gate.outcome import gate_view
 from dfah_cli.loading.policies import load_policy
 from dfah_cli.render.html import render_html
 from dfah_cli.render.inspection import case_lines
@@ -47,7 +47,7 @@ def main() -> None:
         found = analyze(request.out or "", keep_examples=True)
     details = tuple(case_details(found.verified.table))
     result = Gate(load_policy("strict")).evaluate(found.report)
-    view = view_of(found.report, checks=gate_rows(result), gate_verdict=str(result.verdict), details=details)
+    view = view_of(found.report, gate=gate_view(result), details=details)
     console = recording()
     for renderable in report_renderables(view, 104):
         console.print(renderable)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from dfah_cli.gate.evaluate import Gate, GateResult
-from dfah_cli.gate.outcome import gate_rows
+from dfah_cli.gate.outcome import gate_view
 from dfah_cli.metrics.measure import measure
 from dfah_cli.records.policy import GatePolicy
 from dfah_cli.render.html import render_html
@@ -44,8 +44,7 @@ class Sample(NamedTuple):
 
     @property
     def view(self) -> ReportView:
-        verdict = None if self.result is None else str(self.result.verdict)
-        return view_of(self.report, checks=gate_rows(self.result), gate_verdict=verdict, details=self.details)
+        return view_of(self.report, gate=gate_view(self.result), details=self.details)
 
 
 def sample(groups: Groups, *, gated: bool, status: dict[tuple[str, int], str] | None = None) -> Sample:

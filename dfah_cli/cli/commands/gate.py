@@ -11,7 +11,11 @@ from dfah_cli.cli.options import COMMON, REPORT_FILES, option, stacked
 from dfah_cli.cli.screen import Screen
 
 if TYPE_CHECKING:
-    from dfah_cli.gate.evaluate import GateCheck
+    from dfah_cli.gate.evaluate import Gate, GateResult
+    from dfah_cli.gate.grounds import Grounds
+    from dfah_cli.gate.outcome import Outcome
+    from dfah_cli.report.view import ReportView
+    from dfah_cli.workflow.analyze import Analysis
 
 
 @click.command(name="gate")
@@ -33,72 +37,65 @@ def command(run: str, policy: str, outputs: tuple[str, ...], allow_unverified: b
     from dfah_cli.cli.commands.analyze import named, write_outputs
     from dfah_cli.cli.edge import replaced
     from dfah_cli.cli.show import add_step_summary, view_with
-    from dfah_cli.execution.clock import SystemClock
     from dfah_cli.gate.evaluate import Gate
-    from dfah_cli.gate.grounds import NONE
     from dfah_cli.gate.outcome import judge
     from dfah_cli.loading.policies import load_policy
     from dfah_cli.records.enums import ReplayMode
     from dfah_cli.workflow.analyze import analyze, load_report
-    from dfah_cli.workflow.grounds import grounds_for
 
     files = named(outputs)
     gate = Gate(load_policy(policy))
-    detached = Path(run).is_file()
-    found = None if detached else analyze(run, keep_examples=bool(files))
+    found = None if Path(run).is_file() else analyze(run, keep_examples=bool(files))
     report = load_report(run, allow_unverified=allow_unverified) if found is None else found.report
-    grounds = (
-        NONE
-        if found is None
-        else grounds_for(gate.policy, found.verified, found.measurement, on=SystemClock().now().date())
-    )
+    grounds = _grounds(gate, found)
     result = gate.evaluate(report, grounds)
     outcome = judge(report, result, mode=ReplayMode.BLOCKING)
-    attempts = None if found is None else len(found.verified.gates)
+    told = {"policy_sha256": gate.policy.sha256, "why": outcome.why,
+            "attempts": None if found is None else len(found.verified.gates)}  # fmt: skip
     written = [] if found is None else write_outputs(found, files, result)
     screen = Screen(as_json=as_json)
-    add_step_summary(view_with(report, result), screen)
+    view = view_with(report, result)
+    add_step_summary(view, screen)
     if screen.json:
         from dfah_cli.render.json import report_document
 
-        screen.document(
-            report_document(
-                report, result, {"policy_sha256": gate.policy.sha256, "why": outcome.why, "attempts": attempts}
-            )
-        )
+        screen.document(report_document(report, result, told))
     else:
-        _show(result, gate.policy.sha256, outcome, screen)
-        screen.fact(attempts_recorded=attempts, tries=grounds.tries)
+        _show(view, gate.policy.sha256, outcome, screen)
+        _suppose(view, result, screen)
+        screen.fact(attempts_recorded=told["attempts"], tries=grounds.tries)
         for place in written:
             screen.fact(written=place)
     screen.flush()
     return replaced(outcome.code)
 
 
-def _show(result: object, policy_sha256: str, outcome: object, screen: Screen) -> None:
-    from dfah_cli.gate.evaluate import GateResult
-    from dfah_cli.gate.outcome import Outcome, gate_rows
+def _grounds(gate: Gate, found: Analysis | None) -> Grounds:
+    from dfah_cli.execution.clock import SystemClock
+    from dfah_cli.gate.grounds import NONE
+    from dfah_cli.workflow.grounds import grounds_for
 
-    assert isinstance(result, GateResult)
-    assert isinstance(outcome, Outcome)
+    if found is None:
+        return NONE
+    return grounds_for(gate.policy, found.verified, found.measurement, on=SystemClock().now().date())
+
+
+def _show(view: ReportView, policy_sha256: str, outcome: Outcome, screen: Screen) -> None:
+    from dfah_cli.report.rows import proof_columns
+
+    more = proof_columns(view.checks)
+    names = ["bound" if name == "proof" else name for name in more]
     rows = [
-        (row.name, row.verdict, row.found, row.bound, *_proof(check))
-        for row, check in zip(gate_rows(result), result.checks, strict=True)
+        (row.name, row.verdict, row.found, row.bound, *(getattr(row, name) for name in more)) for row in view.checks
     ]
-    columns = ("check", "verdict", "observed", "expected", "bound", "cases", "needed", "note")
-    used = [place for place, _ in enumerate(columns) if place < 4 or any(row[place] for row in rows)]
-    screen.table([columns[place] for place in used], [[row[place] for place in used] for row in rows])
+    screen.table(("check", "verdict", "observed", "expected", *names), rows)
     if screen.tables:
         screen.line()
     screen.fact(gate=str(outcome.verdict), exit=int(outcome.code), why=outcome.why, policy=policy_sha256)
-    if result.agreeing is not None:
+
+
+def _suppose(view: ReportView, result: GateResult, screen: Screen) -> None:
+    if screen.tables:
+        screen.prose(*filter(None, [view.suppositions]))
+    elif result.agreeing is not None:
         screen.fact(if_unknown_agree=str(result.agreeing), if_unknown_disagree=str(result.disagreeing))
-
-
-def _proof(check: GateCheck) -> tuple[str, str, str, str]:
-    """Bound with its level, cases, cases still needed, note; empty where there is none."""
-    bound = "" if check.bound is None else f"{check.bound:g}"
-    level = "" if check.level is None else f" ({100 * check.level:.6g} %)"
-    cases = "" if check.n_cases is None else str(check.n_cases)
-    needed = "" if check.cases_needed is None else str(check.cases_needed)
-    return bound + level if bound else "", cases, needed, check.note or ""
