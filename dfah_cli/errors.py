@@ -67,6 +67,10 @@ class ToolExecutionError(DFAHError):
     exit_code = ExitCode.NO
 
 
+class NotRecordedError(ToolExecutionError):
+    """A replay of recorded tools was asked for a result that the recording does not have; no tool is called for it."""
+
+
 class EligibilityError(DFAHError):
     """A number was asked for that has no eligible replay group under it."""
 
@@ -111,6 +115,12 @@ class StorageError(DFAHError):
     """The disk failed or is full; what was acknowledged before is safe, nothing more is dispatched."""
 
     exit_code = ExitCode.UNDECIDED
+
+
+class FencedError(StorageError):
+    """Another writer took over a log in an object storage; this one wrote nothing after it and calls nobody."""
+
+    exit_code = ExitCode.LOCKED
 
 
 class LeaseError(DFAHError):

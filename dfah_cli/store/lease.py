@@ -70,12 +70,12 @@ def my_lease(host: Host, manifest_hash: str, at: str) -> Lease:
     )
 
 
-def judge_holder(left: Lease, host: Host) -> Holder:
-    """What became of the writer, given that its lock was free."""
+def judge_holder(left: Lease, host: Host, *, locks: bool = True) -> Holder:
+    """What became of the writer, given that its lock was free; locks: whether there is one that says so."""
     if left.boot_id and left.boot_id == host.boot_id():
         # The same kernel, whatever the host is called now. Another pid namespace: the free lock is the proof.
         if left.pid_ns != host.pid_namespace():
-            return Holder.DEAD
+            return Holder.DEAD if locks else Holder.ELSEWHERE
         return Holder.ALIVE if host.start_ticks(left.pid) == left.start_ticks else Holder.DEAD
     mine = host.machine()
     same = left.machine == mine if left.machine or mine else left.hostname == host.hostname()
@@ -105,13 +105,19 @@ def take_lease(files: RunFiles, mine: Lease, host: Host, *, recover: bool, token
     payload = files.read(layout.LEASE)
     if payload is not None:
         left = parse_lease(payload)
-        _check_stale(left, host, mine.at, recover=recover, token=token)
+        check_stale(left, host, mine.at, recover=recover, token=token)
         _archive(files, left, mine)
     publish(files.fs, files.root, layout.LEASE, mine.render())
 
 
-def _check_stale(left: Lease | None, host: Host, now: str, *, recover: bool, token: str | None) -> None:
-    holder = Holder.DEAD if left is None else judge_holder(left, host)
+def check_stale(
+    left: Lease | None, host: Host, now: str, *, recover: bool, token: str | None, locks: bool = True
+) -> None:
+    """Nothing, when the caller may go on after the writer that left this lease (None: unreadable).
+
+    Raises: LeaseError, StaleLeaseError.
+    """
+    holder = Holder.DEAD if left is None else judge_holder(left, host, locks=locks)
     who = _who(left, now)
     if holder is Holder.ALIVE:
         raise LeaseError(f"Another writer holds the run directory: {who}. It is alive; wait for it or stop it.")
