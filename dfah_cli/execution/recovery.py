@@ -17,6 +17,7 @@ class Action(StrEnum):
     DISPATCH = "dispatch"
     INTERRUPT = "interrupt"
     REUSE = "reuse"
+    LEAVE = "leave"
 
 
 # A planned slot proves that nothing was sent; after an intent the provider may have received the request.
@@ -25,6 +26,7 @@ ACTIONS: Mapping[SlotState, Action] = {
     SlotState.PLANNED: Action.DISPATCH,
     SlotState.DISPATCHING: Action.INTERRUPT,
     SlotState.COMMITTED: Action.REUSE,
+    SlotState.ELSEWHERE: Action.LEAVE,
 }
 
 

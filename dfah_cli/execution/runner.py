@@ -137,7 +137,7 @@ class Runner:
         # A turn for the loop: a Ctrl-C during a call that never waited is heard before the next one is sent.
         await asyncio.sleep(0)
         while self.tally.stop_reason is None:
-            while self._next < len(self._schedule) and self._writer.slots[self._next] == SlotState.COMMITTED:
+            while self._next < len(self._schedule) and self._writer.slots[self._next] >= SlotState.COMMITTED:
                 self._next += 1
             if self._next >= len(self._schedule):
                 return None

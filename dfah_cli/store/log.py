@@ -72,13 +72,16 @@ class LogStore:
             finally:
                 self._reading.close(root)
 
-    def open_reader(self, *, sync: bool = False) -> RunReader:
+    def open_files(self) -> RunFiles:
+        """The files of the run as they lie here, for reading. Raises: ArtifactError when there is no such place."""
         with storage_errors(f"reading {self.path}"):
             try:
-                root = self._reading.open_root(self.path, create=False)
+                return RunFiles(self._reading, self._reading.open_root(self.path, create=False))
             except FileNotFoundError:
                 raise ArtifactError(f"{self.path} does not exist. Give the directory of a run.") from None
-        reader = LogReader(files := RunFiles(self._reading, root), self._host.boot_id())
+
+    def open_reader(self, *, sync: bool = False) -> RunReader:
+        reader = LogReader(files := self.open_files(), self._host.boot_id())
         if sync:
             with suppress(OSError):  # read-only media: nothing there can be lost by a crash of ours
                 files.sync_read()
@@ -175,7 +178,11 @@ class LogStore:
         if walk.end.whole:
             lines = self._salvaged(walk)
             appender.begin_segment(lines, salvaged=len(lines))
-        return LogWriter(claim, appender, walk.table.states, concurrency)
+        return LogWriter(claim, appender, self._own(walk.table.states), concurrency)
+
+    def _own(self, states: bytearray) -> bytearray:
+        """The slots as this writer may work on them."""
+        return states
 
     def _salvaged(self, walk: LogWalk) -> Sequence[Line]:
         try:

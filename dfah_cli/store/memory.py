@@ -173,6 +173,12 @@ class MemoryWriter:
         self._store.files[kind, ordinal] = payload
         return ordinal
 
+    def next_part(self) -> bool:
+        return False  # one log is the whole schedule
+
+    def unfinished(self) -> str | None:
+        return None
+
     def reader(self) -> RunReader:
         return MemoryReader(self._store, self._facts)
 

@@ -19,7 +19,7 @@ from dfah_cli.store.lease import Lease, check_stale, my_lease, parse_lease
 from dfah_cli.store.log import LogStore, Recovery
 from dfah_cli.store.object_files import ObjectFiles
 from dfah_cli.store.plan import PlanFacts, plan_facts
-from dfah_cli.store.protocol import Clock, RunWriter
+from dfah_cli.store.protocol import Clock, RunWriter, SlotState
 from dfah_cli.store.safe_io import publish, storage_errors
 from dfah_cli.store.slot_log import SlotLog
 from dfah_cli.store.writer import Claim
@@ -36,9 +36,10 @@ def log_folder(number: int) -> str:
 class ObjectStore(LogStore):
     """One run below a prefix that has one log; or one log of a run that has several."""
 
-    def __init__(self, bucket: Bucket, *, host: Host | None = None, log: int = 0, part: bool = False) -> None:
-        """log: number of the log. part: it is one of several, so plan and lease are its only surroundings."""
-        self._bucket, self._number, self._part = bucket, log, part
+    def __init__(self, bucket: Bucket, *, host: Host | None = None, log: int = 0, logs: int = 1) -> None:
+        """log: number of the log; below `logs`, when there are several, it is a part of the run and not the run."""
+        self._bucket, self._number, self._logs = bucket, log, logs
+        self._part = log < logs and logs > 1
         super().__init__(bucket.where, fs=self._files(), host=host)
         self.path = bucket.where
 
@@ -47,7 +48,6 @@ class ObjectStore(LogStore):
         return self._bucket
 
     def open_files(self) -> RunFiles:
-        """The files of the run, for reading."""
         files = self._files()
         return RunFiles(files, files.open_root("", create=False))
 
@@ -62,7 +62,7 @@ class ObjectStore(LogStore):
         concurrency: int = 1,
     ) -> RunWriter:
         with storage_errors(f"opening {self.path}"):
-            if not self._part:
+            if self._logs == 1:
                 bind(self._bucket, plan_facts(plan_bytes, manifest_bytes), 1, self._host)
             self._fs = self._files()
         return super().open_writer(
@@ -75,7 +75,7 @@ class ObjectStore(LogStore):
         )
 
     def _files(self) -> ObjectFiles:
-        first = 0 if self._part else first_slot(self._bucket)
+        first = first_slot(self._bucket, self._number)
         return ObjectFiles(self._bucket, SlotLog(self._bucket, log_folder(self._number), first), part=self._part)
 
     def _lease(self, files: RunFiles, facts: PlanFacts, recovery: Recovery, clock: Clock) -> Lease:
@@ -95,6 +95,19 @@ class ObjectStore(LogStore):
 
     def _claim(self, files: RunFiles, guard: int, facts: PlanFacts, mine: Lease) -> Claim:
         return Claim(files=files, facts=facts, lease=mine, host=self._host, guard=guard)
+
+    def _own(self, states: bytearray) -> bytearray:
+        if self._part:
+            states[:] = [
+                state if ordinal % self._logs == self._number else SlotState.ELSEWHERE
+                for ordinal, state in enumerate(states)
+            ]
+        return states
+
+    def say_done(self) -> None:
+        """What the writer says when it releases the log: nothing is left to do in it."""
+        assert isinstance(self._fs, ObjectFiles)
+        self._fs.log.finished = True
 
     def _reserve(self, claim: Claim, concurrency: int) -> None:
         return  # nobody's disk
@@ -141,12 +154,13 @@ def bound_shards(bucket: Bucket) -> int | None:
     return logs
 
 
-def first_slot(bucket: Bucket) -> int:
-    """The first slot that is certainly kept; earlier ones may have been removed after they were packed."""
+def first_slot(bucket: Bucket, log: int) -> int:
+    """The first slot of a log that is certainly kept; earlier ones may have been removed after they were packed."""
     payload = bucket.get(PACKED)
-    first = 0 if payload is None else _json(payload).get("from")
+    kept = {} if payload is None else _json(payload).get("from")
+    first = kept.get(f"{log:04d}", 0) if type(kept) is dict else None
     if type(first) is not int or first < 0:
-        raise ArtifactError(f"{PACKED} does not state a slot. The stored run was edited or damaged.")
+        raise ArtifactError(f"{PACKED} does not state slots. The stored run was edited or damaged.")
     return first
 
 

@@ -22,12 +22,13 @@ Clock = Callable[[], str]
 
 
 class SlotState(IntEnum):
-    """How far the log says one schedule ordinal got; it never goes back."""
+    """How far the log says one schedule ordinal got; it never goes back. ELSEWHERE: not this writer's to work on."""
 
     ABSENT = 0
     PLANNED = 1
     DISPATCHING = 2
     COMMITTED = 3
+    ELSEWHERE = 4
 
 
 @frozen(kw_only=True)
@@ -113,6 +114,14 @@ class RunWriter(Protocol):
 
     def publish_gate(self, payload: bytes, body: Body) -> int:
         """The same for a gate record."""
+        ...
+
+    def next_part(self) -> bool:
+        """Takes up another part of the schedule that nobody works on, and `slots` with it; False when none is left."""
+        ...
+
+    def unfinished(self) -> str | None:
+        """Why this writer cannot state the run, in words: others hold or left parts of it; None when it can."""
         ...
 
     def reader(self) -> RunReader:

@@ -12,7 +12,7 @@ from dfah_cli.errors import ArtifactError, EpisodeConflictError
 from dfah_cli.store.protocol import Body, SlotState
 from dfah_cli.store.vocabulary import AFTER_CLOSE
 
-_ABSENT, _PLANNED, _DISPATCHING, _COMMITTED = (int(state) for state in SlotState)
+_ABSENT, _PLANNED, _DISPATCHING, _COMMITTED, _ = (int(state) for state in SlotState)
 _PLAN = bytes([_PLANNED, *range(1, 256)])  # translation table: absent becomes planned, the rest stays
 
 

@@ -209,6 +209,12 @@ class LogWriter:
             end.digests[f"{part}/{layout.statement_name(ordinal)}"] = digest
         return ordinal
 
+    def next_part(self) -> bool:
+        return False  # one log is the whole schedule
+
+    def unfinished(self) -> str | None:
+        return None
+
     def reader(self) -> RunReader:
         files = self._claim.files
         return LogReader(RunFiles(files.fs, files.fs.open_dir(files.root, ".")), self._claim.host.boot_id())

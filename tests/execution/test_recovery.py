@@ -14,6 +14,7 @@ def test_only_an_intent_without_an_outcome_is_interrupted() -> None:
         SlotState.PLANNED: Action.DISPATCH,
         SlotState.DISPATCHING: Action.INTERRUPT,
         SlotState.COMMITTED: Action.REUSE,
+        SlotState.ELSEWHERE: Action.LEAVE,
     }
 
 
