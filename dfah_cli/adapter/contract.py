@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from attrs import field, frozen
 
+from dfah_cli.adapter.meter import Meter
 from dfah_cli.records.case import Case
-from dfah_cli.records.episode import AgentResult
+from dfah_cli.records.episode import NO_USAGE, AgentResult, Spent, Usage
 from dfah_cli.records.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -32,6 +33,17 @@ class RunContext:
     idempotency_key: str
     metadata: Mapping[str, Any] = field(factory=dict)
     tools: ToolSession | None = None
+    meter: Meter = field(factory=Meter, eq=False, repr=False)
+
+    def note_spent(
+        self, usage: Usage = NO_USAGE, *, cost_usd: float = 0.0, provider_response_id: str | None = None
+    ) -> None:
+        """Tells what the episode has used so far, all of it; recorded when it ends without a result.
+
+        cost_usd: US dollars.
+        Raises: ValidationError for a cost that is negative or not finite.
+        """
+        self.meter.note(Spent(usage=usage, cost_usd=cost_usd, provider_response_id=provider_response_id))
 
 
 @runtime_checkable

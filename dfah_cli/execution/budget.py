@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from attrs import define
+
+from dfah_cli.records.episode import UNMETERED
 
 
 @define
@@ -46,3 +51,13 @@ class Budget:
     def exceeded(self) -> bool:
         """Whether more was spent than the limit allows."""
         return self.limit_nusd is not None and self.spent_nusd > self.limit_nusd
+
+
+def taken_nusd(reserved_nusd: int, cost_nusd: int, told: Mapping[str, Any] | None, *, has_result: bool) -> int:
+    """What an ended episode takes from the budget.
+
+    told: the `provider_usage` it told without a result; None when it told nothing. Its cost counts where it is known
+    whole; a request whose answer told no usage may have cost anything, so then the reservation counts.
+    """
+    known = has_result or (told is not None and not told.get(UNMETERED))
+    return cost_nusd if known else max(reserved_nusd, cost_nusd)

@@ -8,6 +8,8 @@ from typing import Any
 
 from attrs import frozen
 
+from dfah_cli.canonical import parse
+from dfah_cli.execution.budget import taken_nusd
 from dfah_cli.store.protocol import SlotState
 
 
@@ -55,9 +57,9 @@ def survey(records: Iterable[tuple[str, Mapping[str, Any]]]) -> Survey:
             open_intents[body["i"]] = (body["at"], body.get("reserved_nusd", 0))
         elif body["t"] == "episode":
             reserved = open_intents.pop(body["i"], ("", 0))[1]
-            # Nothing came back that told what it cost, so its whole reservation counts.
-            unknown = body.get("wire_request") is None
-            spent += reserved if unknown else body["cost_nusd"]
+            has_result = body.get("wire_request") is not None
+            told = None if has_result else _told(body.get("usage"))
+            spent += taken_nusd(reserved, body["cost_nusd"], told, has_result=has_result)
             dearest = max(dearest, body["cost_nusd"])
     spent += sum(reserved for _, reserved in open_intents.values())
     return Survey(
@@ -65,3 +67,8 @@ def survey(records: Iterable[tuple[str, Mapping[str, Any]]]) -> Survey:
         dearest_nusd=dearest,
         open_intents={ordinal: at for ordinal, (at, _) in open_intents.items()},
     )
+
+
+def _told(usage: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """What an episode without a result told of itself; None when it told nothing."""
+    return None if usage is None else parse(usage["provider_usage"])

@@ -22,6 +22,7 @@ from dfah_cli.integrations.seam import Answer, Contract, ObservedAgent, Prices
 from dfah_cli.integrations.tools import named, registry_of
 from dfah_cli.integrations.wire.pace import Pace
 from dfah_cli.integrations.wire.tap import watch
+from dfah_cli.records.manifest import Manifest
 from dfah_cli.records.suite import Suite
 
 
@@ -53,6 +54,7 @@ def bring(
     """
     loaded = Suite.load(suite)
     pace = Pace(requests_per_minute)
+    priced = prices if isinstance(prices, Prices) or prices is None else Prices(**prices)
     registry, functions = _tools(tools, loaded)
     for one in client if isinstance(client, list | tuple) else (client,):
         watch(one)
@@ -69,16 +71,24 @@ def bring(
             implementation_hash=code_digest([*files, *([] if own is None else [own])], None),
             request_parameters=dict(parameters or {}),
         )
-        contract = Contract(
-            manifest=manifest,
-            tool_names=frozenset(spec.name for spec in loaded.tools),
-            parameter_paths=dict(parameter_paths or {}),
-            internal_tools=frozenset(internal_tools),
-        )
-        priced = prices if isinstance(prices, Prices) or prices is None else Prices(**prices)
+        contract = _contract(manifest, loaded, parameter_paths, internal_tools)
         return ObservedAgent(answer, contract=contract, suite=loaded, tools=registry, prices=priced, pace=pace)
 
     return decorate
+
+
+def _contract(
+    manifest: Manifest,
+    suite: Suite,
+    parameter_paths: Mapping[str, Sequence[str | int] | str] | None,
+    internal_tools: Iterable[str],
+) -> Contract:
+    return Contract(
+        manifest=manifest,
+        tool_names=frozenset(spec.name for spec in suite.tools),
+        parameter_paths=dict(parameter_paths or {}),
+        internal_tools=frozenset(internal_tools),
+    )
 
 
 def _tools(tools: Any, suite: Suite) -> tuple[ToolRegistry | None, list[Callable[..., Any]]]:

@@ -31,12 +31,14 @@ SHARED = ("seam.py", "tools.py", "declaration.py", "declared.py")
 class Made:
     """What a kind makes. observed: its requests go through a watched client, so the seam builds the result.
 
-    provider: its name in the manifest where the declaration gives none. defaults: parameters it always sends.
+    provider: its name in the manifest where the declaration gives none. parameters: those it always sends.
+    ready: raises ConfigurationError when something it needs from the environment is not there.
     """
 
     answer: Answer
     provider: str
     close: Callable[[], Awaitable[None]] | None = None
+    ready: Callable[[], object] | None = None
     parameters: Mapping[str, Any] = {}
     parameter_paths: Mapping[str, Any] = {}
 
@@ -64,6 +66,7 @@ def agent_from_mapping(mapping: Mapping[str, Any], suite: Suite) -> ObservedAgen
         prices=declaration.prices,
         pace=Pace(declaration.requests_per_minute),
         prepare=bound.prepare,
+        ready=[ready for ready in (made.ready, bound.ready) if ready is not None],
         close=[close for close in (made.close, bound.close) if close is not None],
     )
 
@@ -97,6 +100,7 @@ class Bound:
     files: tuple[Path, ...] = ()
     prepare: Callable[[], Awaitable[None]] | None = None
     close: Callable[[], Awaitable[None]] | None = None
+    ready: Callable[[], object] | None = None
 
 
 def tools_of(declaration: Declaration, suite: Suite) -> Bound:
@@ -117,7 +121,7 @@ def tools_of(declaration: Declaration, suite: Suite) -> Bound:
         from dfah_cli.integrations.mcp_tools import MCPTools, server_of
 
         behind = MCPTools(server_of(tools["mcp"]), suite)
-        return Bound(registry=behind.registry, prepare=behind.check, close=behind.aclose)
+        return Bound(registry=behind.registry, prepare=behind.check, close=behind.aclose, ready=behind.check_key)
     found = load_object(tools, "adapter.tools") if isinstance(tools, str) else _functions(tools)
     if isinstance(found, ToolRegistry):
         found.check_suite(suite)

@@ -74,6 +74,14 @@ class MCPTools:
         for spec in suite.tools:
             self.registry.register(spec, self._function(spec.name))
 
+    def check_key(self) -> None:
+        """Nothing, when the key a server is reached with is there.
+
+        Raises: ConfigurationError naming the variable that is not set.
+        """
+        if self._server.url is not None and self._server.api_key_env is not None:
+            api_key(self._server.api_key_env, self._server.url)
+
     async def check(self) -> None:
         """Nothing, when the server's tools are those of the suite.
 

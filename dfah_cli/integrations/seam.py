@@ -27,7 +27,7 @@ from dfah_cli.integrations.wire.reading import offered_tools
 from dfah_cli.records import fields
 from dfah_cli.records.case import Case
 from dfah_cli.records.enums import ToolExecutionState
-from dfah_cli.records.episode import AgentResult, Usage
+from dfah_cli.records.episode import UNMETERED, AgentResult, Usage
 from dfah_cli.records.manifest import Manifest
 from dfah_cli.records.suite import Suite
 from dfah_cli.records.trajectory import Trajectory
@@ -144,14 +144,15 @@ class ObservedAgent:
         prices: Prices | None = None,
         pace: Pace | None = None,
         prepare: Callable[[], Awaitable[None]] | None = None,
+        ready: Sequence[Callable[[], object]] = (),
         close: Sequence[Callable[[], Awaitable[None]]] = (),
     ) -> None:
         self._answer = answer
         self._contract = contract
         self._prices = prices or Prices()
-        self._pace = pace or Pace()
+        self.pace = pace or Pace()
         self._prepare = prepare
-        self._close = tuple(close)
+        self._ready, self._close = tuple(ready), tuple(close)
         self.suite = suite
         self.tools = tools
 
@@ -167,7 +168,12 @@ class ObservedAgent:
         """
         if self._prepare is not None:
             await self._prepare()
-        exchange = Exchange(session=context.tools, pace=self._pace)
+
+        def told(exchange: Exchange) -> None:
+            usage = usage_of(exchange)
+            context.note_spent(usage, cost_usd=self._prices.cost_usd(usage))
+
+        exchange = Exchange(session=context.tools, pace=self.pace, meter=context.meter, changed=told)
         with observed(exchange):
             try:
                 text = await run(self._answer, case, context)
@@ -179,6 +185,14 @@ class ObservedAgent:
             else:
                 await _reject_lost_calls(exchange, self._contract.internal_tools)
         return self._replied(text, exchange) if isinstance(text, Reply) else self._result(text, exchange)
+
+    def check_ready(self) -> None:
+        """Nothing, when all that an episode needs from the environment is there.
+
+        Raises: ConfigurationError naming the variable that is not set.
+        """
+        for ready in self._ready:
+            ready()
 
     async def aclose(self) -> None:
         """Closes what the agent holds open on the running loop."""
@@ -219,6 +233,8 @@ def usage_of(exchange: Exchange) -> Usage:
     """Tokens of all answers together; attempts, failures and what the provider says of itself beside them."""
     answers = exchange.answers
     told: dict[str, Any] = {"requests": len(answers), "transport_attempts": len(exchange.sent)}
+    if exchange.unmetered:
+        told[UNMETERED] = exchange.unmetered
     if exchange.failures:
         told["failed_statuses"] = sorted(exchange.failures)
     for name, values in (

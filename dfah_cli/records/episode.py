@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from dfah_cli.records import fields
 from dfah_cli.records.enums import DispatchState, EpisodeStatus
-from dfah_cli.records.money import usd
+from dfah_cli.records.money import cost_nusd, usd
 from dfah_cli.records.trajectory import Trajectory
 from dfah_cli.records.wire import WireRequest
 
@@ -32,6 +32,22 @@ class Usage:
 
 
 NO_USAGE = Usage()
+# In `provider_usage`: requests whose answer never came or told no usage, so that nobody knows what they cost.
+UNMETERED = "unmetered_requests"
+
+
+@frozen(kw_only=True)
+class Spent:
+    """What an episode has used when it ends without a result. cost_usd: dollars, finite, at least 0."""
+
+    usage: Usage = field(default=NO_USAGE, validator=fields.instance_of(Usage))
+    cost_usd: float = field(default=0.0, converter=fields.to_float, validator=fields.real(0.0, 9_000_000.0))
+    provider_response_id: str | None = field(default=None, validator=fields.optional(fields.public_name))
+
+    @property
+    def cost_nusd(self) -> int:
+        """The cost in nano-dollars."""
+        return cost_nusd(self.cost_usd)
 
 
 @frozen(kw_only=True)

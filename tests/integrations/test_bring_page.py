@@ -84,7 +84,7 @@ def test_the_declared_agent_runs_from_its_config(project: Path) -> None:
         done = subprocess.run(
             [sys.executable, "-m", "dfah_cli.cli.hydra_app", "--config-name", "refunds", "replays=2"],
             cwd=project,
-            env=environment(),
+            env=environment(OPENAI_API_KEY="none"),
             capture_output=True,
             text=True,
             timeout=120,

@@ -11,6 +11,7 @@ from dfah_cli.canonical import digest
 from dfah_cli.integrations.loopback.conversation import Answer, Conversation, Fault, ToolUse
 from dfah_cli.integrations.loopback.seeded import Seeded
 from dfah_cli.records.enums import ChannelState, ToolExecutionState
+from dfah_cli.records.episode import UNMETERED
 from tests.integrations.build import FRAMEWORKS, ONE_OF_EACH, Framework, lookup_customer, ran_in
 
 every_framework = pytest.mark.parametrize("framework", FRAMEWORKS, ids=str)
@@ -101,6 +102,19 @@ def test_a_failing_provider_is_a_provider_error(framework: Framework, kind: str,
     ran = ran_in(framework, out, [Fault(kind=kind, retry_after_s=0.01)])
     assert ran.statuses() == {"provider_error"}, ran.told
     assert ran.report.dar is None
+    told = [episode.usage.provider_usage for episode in ran.episodes]
+    assert [one["transport_attempts"] for one in told] == [1] * 4
+    # What a provider took for an answer that never arrived whole is not known.
+    assert [UNMETERED in one for one in told] == [kind not in ("rate_limit", "server_error")] * 4
+
+
+STREAMING = [one for one in FRAMEWORKS if one.options.get("stream")]
+
+
+@pytest.mark.parametrize("framework", STREAMING, ids=str)
+def test_a_stream_that_ends_too_early_is_a_provider_error(framework: Framework, out: Path) -> None:
+    ran = ran_in(framework, out, [Fault(kind="cut")])
+    assert ran.statuses() == {"provider_error"}, ran.told
 
 
 @one_of_each

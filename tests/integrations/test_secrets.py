@@ -138,6 +138,8 @@ def test_a_failing_provider_leaks_nothing_either(project: Path) -> None:
 def test_a_missing_key_is_named_by_its_variable_only(project: Path) -> None:
     variables = {"PROVIDER": "http://example.invalid/v1", "UNRELATED_SECRET": "x", "OPENAI_API_KEY": KEY}
     done = dfah("run", "--agent", "secretive:agent", "--out", "run", cwd=project, env=variables)
-    assert done.returncode == 4
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
     assert "PRIVATE_KEY" in done.stderr
     assert KEY not in done.stderr
+    assert not (project / "run").exists()

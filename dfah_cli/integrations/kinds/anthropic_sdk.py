@@ -18,6 +18,14 @@ EXTRA = "anthropic"
 MAX_TOKENS = {"max_tokens": 1024}
 
 
+def key_of(setting: Setting) -> str:
+    """The key for the provider.
+
+    Raises: ConfigurationError naming the variable that is not set.
+    """
+    return api_key(setting.declaration.api_key_env or "ANTHROPIC_API_KEY", setting.declaration.base_url)
+
+
 def client_of(setting: Setting) -> PerLoop[Any]:
     """A watched asynchronous client for each loop."""
     anthropic, declared = optional("anthropic", EXTRA), setting.declaration
@@ -25,7 +33,7 @@ def client_of(setting: Setting) -> PerLoop[Any]:
     def opened() -> Any:
         return watch(
             anthropic.AsyncAnthropic(
-                api_key=api_key(declared.api_key_env or "ANTHROPIC_API_KEY", declared.base_url),
+                api_key=key_of(setting),
                 base_url=declared.base_url,
                 max_retries=declared.max_retries,
                 timeout=declared.request_timeout_s,
@@ -39,7 +47,11 @@ def make(setting: Setting) -> Made:
     """The agent of a declaration."""
     client = client_of(setting)
     return Made(
-        answer=Messages(setting, client).answer, provider="anthropic", close=client.aclose, parameters=MAX_TOKENS
+        answer=Messages(setting, client).answer,
+        provider="anthropic",
+        close=client.aclose,
+        ready=lambda: key_of(setting),
+        parameters=MAX_TOKENS,
     )
 
 

@@ -7,7 +7,6 @@ The endpoint calls its tools itself and tells of them in `tool_calls`. The key o
 from __future__ import annotations
 
 import json
-import os
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError
@@ -19,6 +18,7 @@ from dfah_cli.errors import ConfigurationError
 from dfah_cli.integrations.declaration import Setting
 from dfah_cli.integrations.declared import Made
 from dfah_cli.integrations.foreign import question, reply_of
+from dfah_cli.integrations.resources import api_key
 from dfah_cli.integrations.seam import Reply
 from dfah_cli.records.case import Case
 
@@ -59,15 +59,18 @@ def make(setting: Setting) -> Made:
             raise EndpointError(f"the endpoint's answer is no JSON ({type(problem).__name__})") from None
         return reply_of(given, asked, own_tools=True)
 
-    return Made(answer=answer, provider="http")
+    return Made(answer=answer, provider="http", ready=lambda: _key_of(setting))
+
+
+def _key_of(setting: Setting) -> str | None:
+    variable = setting.declaration.api_key_env
+    # Named for this endpoint, so it is needed wherever the endpoint is.
+    return None if variable is None else api_key(variable, None)
 
 
 def _headers(setting: Setting, context: RunContext) -> dict[str, str]:
     headers = {"Content-Type": "application/json", "Idempotency-Key": context.idempotency_key}
-    variable = setting.declaration.api_key_env
-    if variable is not None:
-        key = os.environ.get(variable, "")
-        if not key:
-            raise ConfigurationError(f"the environment variable {variable} is not set; set it to the endpoint's key")
+    key = _key_of(setting)
+    if key is not None:
         headers["Authorization"] = f"Bearer {key}"
     return headers

@@ -8,8 +8,8 @@ from dfah_cli.adapter.contract import RunContext
 from dfah_cli.errors import AgentContractError
 from dfah_cli.integrations.declaration import Setting, user_text
 from dfah_cli.integrations.declared import Made
-from dfah_cli.integrations.kinds import anthropic_sdk
-from dfah_cli.integrations.resources import PerLoop, api_key, optional
+from dfah_cli.integrations.kinds import anthropic_sdk, openai_sdk
+from dfah_cli.integrations.resources import PerLoop, optional
 from dfah_cli.integrations.seam import TurnLimitError
 from dfah_cli.integrations.tools import as_text
 from dfah_cli.integrations.wire.exchange import CURRENT
@@ -41,6 +41,7 @@ def make(setting: Setting) -> Made:
         answer=answer,
         provider="anthropic" if is_messages else "openai",
         close=graphs.aclose,
+        ready=lambda: _key_of(setting),
         parameters=anthropic_sdk.MAX_TOKENS if is_messages else {},
     )
 
@@ -70,26 +71,28 @@ async def _closed(made: tuple[Any, Any]) -> None:
             await client.close()
 
 
+def _key_of(setting: Setting) -> str:
+    return anthropic_sdk.key_of(setting) if setting.declaration.api == "messages" else openai_sdk.key_of(setting)
+
+
 def _model(setting: Setting) -> Any:
     declared = setting.declaration
     direct = {name: value for name, value in declared.parameters.items() if name in KNOWN}
     others = {name: value for name, value in declared.parameters.items() if name not in KNOWN}
     common = {"max_retries": declared.max_retries, "timeout": declared.request_timeout_s, "streaming": declared.stream}
     if declared.api == "messages":
-        key = api_key(declared.api_key_env or "ANTHROPIC_API_KEY", declared.base_url)
         made = optional("langchain_anthropic", EXTRA).ChatAnthropic(
             model_name=declared.model,
-            api_key=key,
+            api_key=_key_of(setting),
             base_url=declared.base_url,
             model_kwargs=others,
             **{**anthropic_sdk.MAX_TOKENS, **direct},
             **common,
         )
     else:
-        key = api_key(declared.api_key_env or "OPENAI_API_KEY", declared.base_url)
         made = optional("langchain_openai", EXTRA).ChatOpenAI(
             model=declared.model,
-            api_key=key,
+            api_key=_key_of(setting),
             base_url=declared.base_url,
             stream_usage=declared.stream,
             use_responses_api=declared.api == "responses",

@@ -39,7 +39,7 @@ def make(setting: Setting) -> Made:
             raise TurnLimitError(turns) from None
         return str(done.final_output)
 
-    return Made(answer=answer, provider="openai", close=client.aclose)
+    return Made(answer=answer, provider="openai", close=client.aclose, ready=lambda: openai_sdk.key_of(setting))
 
 
 def _agent(setting: Setting, client: Any) -> Any:

@@ -17,6 +17,14 @@ from dfah_cli.records.case import Case
 EXTRA = "openai"
 
 
+def key_of(setting: Setting) -> str:
+    """The key for the provider.
+
+    Raises: ConfigurationError naming the variable that is not set.
+    """
+    return api_key(setting.declaration.api_key_env or "OPENAI_API_KEY", setting.declaration.base_url)
+
+
 def client_of(setting: Setting) -> PerLoop[Any]:
     """A watched asynchronous client for each loop."""
     openai, declared = optional("openai", EXTRA), setting.declaration
@@ -24,7 +32,7 @@ def client_of(setting: Setting) -> PerLoop[Any]:
     def opened() -> Any:
         return watch(
             openai.AsyncOpenAI(
-                api_key=api_key(declared.api_key_env or "OPENAI_API_KEY", declared.base_url),
+                api_key=key_of(setting),
                 base_url=declared.base_url,
                 max_retries=declared.max_retries,
                 timeout=declared.request_timeout_s,
@@ -41,7 +49,7 @@ def make(setting: Setting) -> Made:
         raise ConfigurationError("adapter.api: the kind openai has chat and responses")
     client = client_of(setting)
     talk = apis[setting.declaration.api](setting, client)
-    return Made(answer=talk.answer, provider="openai", close=client.aclose)
+    return Made(answer=talk.answer, provider="openai", close=client.aclose, ready=lambda: key_of(setting))
 
 
 class Chat:

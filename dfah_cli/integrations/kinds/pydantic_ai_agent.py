@@ -39,7 +39,7 @@ def make(setting: Setting) -> Made:
             raise TurnLimitError(setting.declaration.max_turns) from None
         return str(done.output)
 
-    return Made(answer=answer, provider="openai", close=client.aclose)
+    return Made(answer=answer, provider="openai", close=client.aclose, ready=lambda: openai_sdk.key_of(setting))
 
 
 def _agent(setting: Setting, client: Any) -> Any:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, field, frozen
 
+from dfah_cli.adapter.meter import Meter
 from dfah_cli.integrations.wire.pace import Pace
 from dfah_cli.integrations.wire.reading import Reading, read
 
@@ -30,11 +31,14 @@ class Sent:
 class Exchange:
     """The requests and answers of one episode, in order.
 
-    session: its tool calls, None without registered tools. pace: when its requests may leave.
+    session: its tool calls, None without registered tools. pace: when its requests may leave. meter: hears of waiting.
+    changed: called after each thing that was recorded.
     """
 
     session: ToolSession | None = None
     pace: Pace = field(factory=Pace)
+    meter: Meter = field(factory=Meter)
+    changed: Callable[[Exchange], None] | None = None
     sent: list[Sent] = field(factory=list)
     answers: list[Reading] = field(factory=list)
     # Statuses of answers that are none: 429, 500, …
@@ -49,16 +53,29 @@ class Exchange:
             body = None
         with self._lock:
             self.sent.append(Sent(url, body if isinstance(body, dict) else None))
+        self._tell()
 
     def note_failure(self, status: int) -> None:
         """Records an answer that is a failure."""
         with self._lock:
             self.failures.append(status)
+        self._tell()
 
     def note_answer(self, payload: bytes) -> None:
         """Records a whole answer."""
         with self._lock:
             self.answers.append(read(payload))
+        self._tell()
+
+    def _tell(self) -> None:
+        if self.changed is not None:
+            self.changed(self)
+
+    @property
+    def unmetered(self) -> int:
+        """Requests that may have cost something that nobody told: unanswered, or answered without a usage."""
+        told = sum(bool(answer.input_tokens or answer.output_tokens) for answer in self.answers)
+        return max(0, len(self.sent) - len(self.failures) - told)
 
     @property
     def bodies(self) -> list[dict[str, Any]]:

@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 
+from dfah_cli.adapter.meter import Meter
+
 
 class Pace:
     """Gives out moments. Safe to share between threads and event loops.
@@ -42,17 +44,24 @@ class Pace:
         with self._lock:
             self._paused_until = max(self._paused_until, self._clock() + seconds)
 
-    async def awaited(self) -> None:
-        """Waits for the next moment without holding the event loop."""
-        delay = self.reserve()
-        if delay:
-            await asyncio.sleep(delay)
+    def shared_by(self, count: int) -> None:
+        """From now on only one of so many that keep the limit together: each gets its part of it."""
+        with self._lock:
+            self._interval, self._slack = self._interval * count, self._slack * count
 
-    def waited(self) -> None:
-        """Waits for the next moment in this thread."""
+    async def awaited(self, meter: Meter) -> None:
+        """Waits for the next moment without holding the event loop, in nobody's time."""
         delay = self.reserve()
         if delay:
-            time.sleep(delay)
+            with meter.waiting():
+                await asyncio.sleep(delay)
+
+    def waited(self, meter: Meter) -> None:
+        """Waits for the next moment in this thread, in nobody's time."""
+        delay = self.reserve()
+        if delay:
+            with meter.waiting():
+                time.sleep(delay)
 
 
 MAX_PAUSE_S = 300.0

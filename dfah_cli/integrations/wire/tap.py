@@ -66,7 +66,7 @@ def _attach(http: Any) -> None:
 async def _arequest(request: Any) -> None:
     exchange = _current(request)
     if exchange is not None:
-        await exchange.pace.awaited()
+        await exchange.pace.awaited(exchange.meter)
         _note_request(exchange, request)
 
 
@@ -77,7 +77,7 @@ async def _aresponse(response: Any) -> None:
 def _request(request: Any) -> None:
     exchange = _current(request)
     if exchange is not None:
-        exchange.pace.waited()
+        exchange.pace.waited(exchange.meter)
         _note_request(exchange, request)
 
 
