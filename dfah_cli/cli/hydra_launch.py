@@ -20,6 +20,8 @@ from dfah_cli.config.compose import plain_config, run_hydra
 from dfah_cli.config.freeze import freeze
 from dfah_cli.config.overrides import for_hydra
 from dfah_cli.errors import ConfigurationError, DFAHError, ExitCode
+from dfah_cli.store.places import place_of
+from dfah_cli.workflow.replay import DEFAULT_STORE
 
 if TYPE_CHECKING:
     from hydra.core.override_parser.types import Override
@@ -37,7 +39,13 @@ def launch(jobs: Sequence[FrozenJob], overrides: list[Override], config_name: st
     stores = {job.request.store for job in jobs}
     if len(stores) > 1:
         raise ConfigurationError("a launcher needs one store for all jobs; do not vary store=…")
-    folder = Path(stores.pop(), "sweeps", f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}")
+    store = place_of(stores.pop())
+    # Hydra writes files: the results of jobs lie here, their runs in the object storage.
+    folder = Path(
+        store if isinstance(store, Path) else DEFAULT_STORE,
+        "sweeps",
+        f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}",
+    )
     place = f"hydra.sweep.dir={QuotedString(str(folder), Quote.single).with_quotes()}"
     texts = [for_hydra(override) for override in overrides]
     run_hydra(["--multirun", *texts, place, "hydra.sweep.subdir=${hydra:job.num}", *QUIET], config_name, launched_job)

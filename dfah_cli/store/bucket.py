@@ -11,6 +11,7 @@ import errno
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from typing import Any, TypeVar
 
 from dfah_cli.errors import ConfigurationError, OptionalDependencyError
@@ -95,6 +96,12 @@ class Bucket:
         start = len(self._path(folder)) + 1 if self._path(folder) else 0
         prefixes, objects = found["common_prefixes"], [meta["path"] for meta in found["objects"]]
         return sorted(str(p)[start:].strip("/") for p in prefixes), sorted(str(p)[start:] for p in objects)
+
+    def modified(self) -> datetime | None:
+        """When an object directly below was last stored; None when there is none."""
+        return max(
+            (meta["last_modified"] for meta in self._certain("list", lambda: self._listed(""))["objects"]), default=None
+        )
 
     def check_conditional_create(self, token: str) -> None:
         """Nothing, when the endpoint lets exactly one of two creates of a name succeed.

@@ -24,11 +24,16 @@ from dfah_cli.store.vocabulary import check_fields
 class LogFollower:
     """One run directory; holds a handle of it and one of its last segment until it is closed."""
 
-    def __init__(self, path: str) -> None:
-        """Raises: ArtifactError when there is no plan yet; StorageError when the directory cannot be read."""
+    def __init__(self, path: str | RunFiles) -> None:
+        """path: of a run directory; or the files of a run, which are closed with this.
+
+        Raises: ArtifactError when there is no plan yet; StorageError when the directory cannot be read.
+        """
         fs = PosixFiles(private=False)
-        with storage_errors(f"reading {path}"):
-            self._files = RunFiles(fs, fs.open_root(absolute(path), create=False))
+        with storage_errors("reading the run" if isinstance(path, RunFiles) else f"reading {path}"):
+            self._files = (
+                path if isinstance(path, RunFiles) else RunFiles(fs, fs.open_root(absolute(path), create=False))
+            )
             try:
                 facts = self._files.facts()
             except BaseException:

@@ -7,10 +7,11 @@ from enum import StrEnum
 from attrs import frozen
 
 from dfah_cli.store import layout
+from dfah_cli.store.files import RunFiles
 from dfah_cli.store.filesystem import FileSystem
 from dfah_cli.store.host import Host
 from dfah_cli.store.lease import Lease, age, parse_lease
-from dfah_cli.store.safe_io import PosixFiles, read_file, storage_errors
+from dfah_cli.store.safe_io import PosixFiles, storage_errors
 
 
 class Occupancy(StrEnum):
@@ -41,11 +42,16 @@ def holding(path: str, *, host: Host | None = None, fs: FileSystem | None = None
     """Who holds the directory. Raises: StorageError when it cannot be read."""
     fs, host = fs or PosixFiles(private=False), host or Host()
     with storage_errors(f"reading {path}"):
-        root = fs.open_root(path, create=False)
+        files = RunFiles(fs, fs.open_root(path, create=False))
         try:
-            payload = read_file(fs, root, layout.LEASE)
+            return holding_in(files, host)
         finally:
-            fs.close(root)
+            files.close()
+
+
+def holding_in(files: RunFiles, host: Host) -> Holding:
+    """The same from the files of a run, which are left open."""
+    payload = files.read(layout.LEASE)
     if payload is None:
         return Holding(occupancy=Occupancy.FREE)
     lease = parse_lease(payload)

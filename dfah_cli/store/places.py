@@ -8,16 +8,21 @@ from __future__ import annotations
 
 import os
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from attrs import frozen
 
 from dfah_cli.errors import ConfigurationError, OptionalDependencyError
+from dfah_cli.store import layout
 from dfah_cli.store.bucket import INSTALL, Bucket
+from dfah_cli.store.files import RunFiles
+from dfah_cli.store.follow import LogFollower
+from dfah_cli.store.host import Host
 from dfah_cli.store.log import LogStore
 from dfah_cli.store.object_store import ObjectStore, bound_shards
+from dfah_cli.store.occupancy import Holding, Occupancy, holding, holding_in
 from dfah_cli.store.sharded import ShardedStore
 
 SCHEME = "s3://"
@@ -42,29 +47,68 @@ class RunUrl:
         """The last part of the prefix."""
         return self.text.rstrip("/").rpartition("/")[2]
 
+    def absolute(self) -> RunUrl:
+        """Itself: a URL means the same everywhere."""
+        return self
+
+    def modified(self) -> datetime | None:
+        """When an object directly below was last stored; None when there is none."""
+        return bucket_of(self).modified()
+
+    def exists(self) -> bool:
+        """Whether an object has this name, or any lies below it."""
+        return self.is_file() or self.is_dir()
+
+    def is_file(self) -> bool:
+        """Whether an object has this name."""
+        return bucket_of(self).size("") is not None if self._key else False
+
+    def is_dir(self) -> bool:
+        """Whether any object lies below: a list, so for people and refusals only."""
+        return any(bucket_of(self).names())  # folders or objects
+
+    def read_bytes(self) -> bytes:
+        """The bytes of the object. Raises: FileNotFoundError."""
+        payload = bucket_of(self).get("")
+        if payload is None:
+            raise FileNotFoundError(self.text)
+        return payload
+
+    def write_bytes(self, payload: bytes) -> None:
+        """The object has these bytes, whatever it had."""
+        bucket_of(self).put("", payload)
+
+    @property
+    def _key(self) -> str:
+        return self.text.removeprefix(SCHEME).partition("/")[2]
+
 
 Place = Path | RunUrl
-
-
-def is_url(value: object) -> bool:
-    """Whether a place is one of an object storage."""
-    return isinstance(value, RunUrl) or (isinstance(value, str) and value.startswith(SCHEME))
 
 
 def place_of(value: str | Path | RunUrl) -> Place:
     """The place that was named. Raises: ConfigurationError for a URL that is none of ours."""
     if isinstance(value, RunUrl):
         return value
-    if isinstance(value, Path) or "://" not in value:
+    # A path keeps one of the slashes.
+    text = re.sub(r"^s3:/(?=[^/])", SCHEME, value.as_posix() if isinstance(value, Path) else value)
+    if "://" not in text:
         return Path(value)
-    found = _URL.fullmatch(value)
+    found = _URL.fullmatch(text)
     if found is None:
-        shown = re.sub(r"//[^/@]*@", "//…@", value).partition("?")[0]
+        shown = re.sub(r"//[^/@]*@", "//…@", text).partition("?")[0]
         raise ConfigurationError(
             f"{shown}: expected a directory or s3://bucket/prefix, without user, query or empty parts. "
             "Credentials and endpoint come from the environment (AWS_ACCESS_KEY_ID, …, AWS_ENDPOINT_URL)"
         )
     return RunUrl(f"{SCHEME}{found[1]}{found[2]}")
+
+
+def names_in(place: Place) -> list[str]:
+    """Files directly below, sorted; empty when there is no such place."""
+    if isinstance(place, RunUrl):
+        return bucket_of(place).names()[1]
+    return sorted(file.name for file in place.glob("*"))
 
 
 def bucket_of(place: RunUrl) -> Bucket:
@@ -119,3 +163,32 @@ def store_in(bucket: Bucket, *, shards: int | None = None) -> ObjectStore | Shar
             "Leave it out, or use a new place"
         )
     return ObjectStore(bucket) if bound == 1 else ShardedStore(bucket, bound)
+
+
+SERIOUS = (Occupancy.WRITING, Occupancy.UNKNOWN, Occupancy.UNREADABLE, Occupancy.STALE, Occupancy.FREE)
+
+
+def held(place: Place) -> Holding:
+    """Who writes the run; of several logs, whoever is most in the way.
+
+    Raises: StorageError, ConfigurationError when it cannot be read.
+    """
+    if isinstance(place, Path):
+        return holding(str(place))
+    found = [holding_in(files, Host()) for files in _logs(place)]
+    return min(found, key=lambda one: SERIOUS.index(one.occupancy))
+
+
+def followers(place: Place) -> list[LogFollower]:
+    """What follows the run as it is written, one for each of its logs.
+
+    Raises: ArtifactError when there is no plan yet.
+    """
+    return [LogFollower(str(place))] if isinstance(place, Path) else [LogFollower(files) for files in _logs(place)]
+
+
+def _logs(place: RunUrl) -> list[RunFiles]:
+    store = store_in(bucket_of(place))
+    if isinstance(store, ShardedStore) and not (place / layout.SEAL).is_file():
+        return [store.part(shard).open_files() for shard in range(store.shards)]
+    return [store.open_files()]

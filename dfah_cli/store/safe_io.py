@@ -129,9 +129,9 @@ class PosixFiles:
         return os.pread(file, size, offset)
 
     def append(self, file: int, payload: bytes) -> None:
-        view = memoryview(payload)
-        while view:
-            view = view[os.write(file, view) :]
+        written = os.write(file, payload)
+        while written < len(payload):
+            written += os.write(file, memoryview(payload)[written:])
 
     def overwrite(self, file: int, payload: bytes) -> None:
         if os.pwrite(file, payload, 0) != len(payload):

@@ -22,6 +22,7 @@ from dfah_cli.report.explain import CaseExplanation, explain
 from dfah_cli.report.file import read_report
 from dfah_cli.report.recheck import in_mode
 from dfah_cli.report.record import Report, ReportColumns
+from dfah_cli.store.places import RunUrl, place_of
 from dfah_cli.store.protocol import RunReader
 from dfah_cli.workflow.checking import believe
 
@@ -32,7 +33,7 @@ MAX_REPORT_BYTES = 1 << 30
 class Analysis:
     """One run as its bytes prove it."""
 
-    path: Path
+    path: Path | RunUrl
     report: Report
     verified: VerifiedRun
     measurement: RunMeasurement
@@ -43,17 +44,17 @@ class Analysis:
         return self.verified.checks
 
 
-def open_run(path: str | Path, *, sync: bool = False) -> RunReader:
+def open_run(path: str | Path | RunUrl, *, sync: bool = False) -> RunReader:
     """A reader of a run directory.
 
     Raises: ConfigurationError when there is none; ArtifactError when it cannot be read as one.
     """
-    from dfah_cli.store.log import LogStore
+    from dfah_cli.store.places import open_store
 
-    place = Path(path)
-    if not place.exists():
+    place = place_of(path)
+    if isinstance(place, Path) and not place.exists():
         raise ConfigurationError(f"{place}: no such run directory; list runs with: dfah ls")
-    return LogStore(place).open_reader(sync=sync)
+    return open_store(place).open_reader(sync=sync)
 
 
 def examine_run(path: str | Path, *, keep_examples: bool = False) -> Examination:
@@ -62,7 +63,9 @@ def examine_run(path: str | Path, *, keep_examples: bool = False) -> Examination
     return examine(reader.plan_bytes, reader.manifest_bytes, reader.records(), keep_examples=keep_examples)
 
 
-def analyze(path: str | Path, *, mode: ReplayMode | str | None = None, keep_examples: bool = False) -> Analysis:
+def analyze(
+    path: str | Path | RunUrl, *, mode: ReplayMode | str | None = None, keep_examples: bool = False
+) -> Analysis:
     """The report stated afresh from the bytes, and compared with the newest one recorded.
 
     mode: None takes the mode of the newest recorded report, else shadow.
@@ -73,7 +76,7 @@ def analyze(path: str | Path, *, mode: ReplayMode | str | None = None, keep_exam
     if mode is None:
         mode = ReplayMode.SHADOW if newest is None else newest.mode
     report = in_mode(believed.fresh, ReplayMode(mode))
-    return Analysis(path=Path(path), report=report, verified=believed.run, measurement=believed.measurement)
+    return Analysis(path=place_of(path), report=report, verified=believed.run, measurement=believed.measurement)
 
 
 def load_report(path: str | Path, *, allow_unverified: bool = False) -> ReportColumns:
@@ -81,8 +84,8 @@ def load_report(path: str | Path, *, allow_unverified: bool = False) -> ReportCo
 
     Raises: ArtifactError for a file without `allow_unverified`, or one whose digest does not match.
     """
-    place = Path(path)
-    if place.is_dir():
+    place = place_of(path)
+    if isinstance(place, RunUrl) or place.is_dir():
         return analyze(place).report
     if not allow_unverified:
         raise ArtifactError(
@@ -110,7 +113,7 @@ def _json_file(place: Path) -> object:
         raise ConfigurationError(f"{place}: cannot be read ({problem.strerror})") from None
 
 
-def episodes(path: str | Path, case_id: str | None = None) -> Iterator[Episode]:
+def episodes(path: str | Path | RunUrl, case_id: str | None = None) -> Iterator[Episode]:
     """The recorded episodes of a run, streaming, in log order; of one case when it is named.
 
     The caller has verified the run (`analyze`); a damaged log raises ArtifactError here too.

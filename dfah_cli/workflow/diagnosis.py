@@ -17,7 +17,9 @@ from dfah_cli.metrics.table import STATUSES
 from dfah_cli.planning.plan import plan_from_bytes
 from dfah_cli.records.enums import EpisodeStatus
 from dfah_cli.records.run_plan import RunPlan
-from dfah_cli.store.occupancy import Holding, Occupancy, holding
+from dfah_cli.store.occupancy import Holding, Occupancy
+from dfah_cli.store.places import Place, place_of
+from dfah_cli.store.places import held as held_by
 from dfah_cli.store.protocol import SlotState
 from dfah_cli.workflow.analyze import open_run
 from dfah_cli.workflow.verification import Verification, verify_run
@@ -43,9 +45,9 @@ def diagnose(path: str | Path) -> Diagnosis:
 
     Raises: ConfigurationError when there is none.
     """
-    place = Path(path)
+    place = place_of(path)
     found = verify_run(place)
-    held = holding(str(place))
+    held = held_by(place)
     rows = [(check.claim.value, check.status.value, check.detail) for check in found.checks]
     # Nothing is left to write in a sealed run, so a lease that a dead writer left there is in nobody's way.
     locked = held.occupancy is Occupancy.WRITING or (
@@ -74,7 +76,7 @@ WRITERS = {
 }
 
 
-def _damaged(place: Path, found: Verification, rows: list[Row]) -> Diagnosis:
+def _damaged(place: Place, found: Verification, rows: list[Row]) -> Diagnosis:
     claims = ", ".join(check.claim.value for check in found.broken)
     advice = (
         f"broken: {claims}. Restore {place} from a copy and verify it: dfah verify {shlex.quote(str(place))}",
@@ -83,7 +85,7 @@ def _damaged(place: Path, found: Verification, rows: list[Row]) -> Diagnosis:
     return Diagnosis(state="damaged", rows=tuple(rows), advice=advice, exit_code=ExitCode.BAD_EVIDENCE)
 
 
-def _progress(place: Path, found: Verification) -> list[Row]:
+def _progress(place: Place, found: Verification) -> list[Row]:
     assert found.run is not None
     assert found.tail is not None
     states = Counter(open_run(place).slots())
@@ -102,7 +104,7 @@ def _progress(place: Path, found: Verification) -> list[Row]:
     return rows
 
 
-def _locked(place: Path, held: Holding, rows: list[Row]) -> Diagnosis:
+def _locked(place: Place, held: Holding, rows: list[Row]) -> Diagnosis:
     resume = resume_command(place)
     token = "" if held.lease is None else f" --lease-token {held.lease.token}"
     advice = {
@@ -115,7 +117,7 @@ def _locked(place: Path, held: Holding, rows: list[Row]) -> Diagnosis:
     return Diagnosis(state=state, rows=tuple(rows), advice=(advice,), exit_code=ExitCode.LOCKED)
 
 
-def _free(place: Path, found: Verification, rows: list[Row]) -> Diagnosis:
+def _free(place: Place, found: Verification, rows: list[Row]) -> Diagnosis:
     assert found.run is not None
     assert found.report is not None
     assert found.tail is not None
@@ -134,12 +136,13 @@ def _free(place: Path, found: Verification, rows: list[Row]) -> Diagnosis:
     return Diagnosis(state="sealed", rows=tuple(rows), advice=advice or ("nothing to do",), exit_code=code)
 
 
-def resume_command(place: Path) -> str:
+def resume_command(place: Place) -> str:
     """The command that goes on with a run, as far as plan and provenance tell it."""
     reader = open_run(place)
     plan = plan_from_bytes(reader.plan_bytes)
     named = _references(place)
-    if "adapter" not in named or named.get("agent_parameters"):
+    observed_otherwise = plan.tools is not None or plan.digest_key_id is not None
+    if "adapter" not in named or named.get("agent_parameters") or observed_otherwise:
         return "the original command"
     words = ["dfah", "run", "--agent", named["adapter"]]
     words += ["--suite", named["suite"]] if "suite" in named else []
@@ -161,7 +164,7 @@ def _selection(plan: RunPlan) -> list[str]:
     return [*words, *(word for case_id in sorted(plan.case_tasks) for word in ("--case", case_id))]
 
 
-def _references(place: Path) -> dict[str, Any]:
+def _references(place: Place) -> dict[str, Any]:
     """What the first session recorded of its request."""
     try:
         for _, body in open_run(place).records():

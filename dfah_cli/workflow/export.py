@@ -6,18 +6,33 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import IO
+from typing import IO, overload
 
 from dfah_cli.errors import ConfigurationError
 from dfah_cli.report.record import ReportColumns
+from dfah_cli.store.places import RunUrl, place_of
+from dfah_cli.store.safe_io import storage_errors
 
 
-def write_export(path: str | Path, text: str) -> Path:
+@overload
+def write_export(path: str | Path, text: str) -> Path: ...
+
+
+@overload
+def write_export(path: str | Path | RunUrl, text: str) -> Path | RunUrl: ...
+
+
+def write_export(path: str | Path | RunUrl, text: str) -> Path | RunUrl:
     """The text at `path`, owner-only, replaced atomically; missing parent directories are made.
 
     Raises: ConfigurationError when the place cannot be written.
     """
-    return write_chunks(path, [text.encode("utf-8")])
+    place = place_of(path)
+    if isinstance(place, RunUrl):
+        with storage_errors(f"writing {place}"):
+            place.write_bytes(text.encode("utf-8"))
+        return place
+    return write_chunks(place, [text.encode("utf-8")])
 
 
 def write_chunks(path: str | Path, chunks: Iterable[bytes]) -> Path:

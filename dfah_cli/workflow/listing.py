@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from dfah_cli.gate.record import GateRecord
 from dfah_cli.planning.plan import plan_from_bytes
 from dfah_cli.records.codec import record
 from dfah_cli.store import layout
-from dfah_cli.store.occupancy import Occupancy, holding
+from dfah_cli.store.occupancy import Occupancy
+from dfah_cli.store.places import Place, RunUrl, bucket_of, held, names_in, open_store, place_of
 
 MAX_DEPTH = 4
 HEAD_BYTES = 1 << 14
@@ -34,7 +36,7 @@ class Listed:
     state: sealed, running, stale lease, unfinished, damaged. cost_nusd: of all recorded episodes.
     """
 
-    path: Path
+    path: Place
     suite: str | None = None
     state: str
     status: str | None = None
@@ -47,7 +49,7 @@ class Listed:
     why: str | None = None
 
 
-def list_runs(root: str | Path) -> Iterator[Listed]:
+def list_runs(root: str | Place) -> Iterator[Listed]:
     """Every run below a directory, sorted by path; the directory itself may be one.
 
     Raises: ConfigurationError when there is no such directory.
@@ -55,23 +57,25 @@ def list_runs(root: str | Path) -> Iterator[Listed]:
     return map(look, run_directories(root))
 
 
-def run_directories(root: str | Path) -> Iterator[Path]:
+def run_directories(root: str | Place) -> Iterator[Place]:
     """The same as paths alone.
 
     Raises: ConfigurationError when there is no such directory.
     """
-    place = Path(root)
+    place = place_of(root)
+    if isinstance(place, RunUrl):
+        return _runs_below(place, MAX_DEPTH)
     if not place.is_dir():
         raise ConfigurationError(f"{place}: no such directory; runs are made by: dfah run --agent REF")
     return _run_directories(place, MAX_DEPTH)
 
 
-def state_of(place: Path) -> str:
+def state_of(place: Place) -> str:
     """Who holds a run, or how it was left: sealed, running, held elsewhere, stale lease, unfinished.
 
     Raises: StorageError.
     """
-    return _state(holding(str(place)).occupancy, (place / layout.SEAL).is_file())
+    return _state(held(place).occupancy, (place / layout.SEAL).is_file())
 
 
 def _run_directories(place: Path, depth: int) -> Iterator[Path]:
@@ -89,7 +93,16 @@ def _run_directories(place: Path, depth: int) -> Iterator[Path]:
                 yield from _run_directories(place / entry.name, depth - 1)
 
 
-def look(place: Path) -> Listed:
+def _runs_below(place: RunUrl, depth: int) -> Iterator[RunUrl]:
+    folders, objects = bucket_of(place).names()
+    if layout.PLAN in objects:
+        yield place
+    elif depth:
+        for folder in folders:
+            yield from _runs_below(place / folder, depth - 1)
+
+
+def look(place: Place) -> Listed:
     """One run as it looks; a damaged one too."""
     changed = _changed(place)
     try:
@@ -98,7 +111,7 @@ def look(place: Path) -> Listed:
         return Listed(path=place, changed_at=changed, state="damaged", why=str(problem))
 
 
-def _facts(place: Path) -> dict[str, Any]:
+def _facts(place: Place) -> dict[str, Any]:
     plan = plan_from_bytes((place / layout.PLAN).read_bytes())
     sealed = (place / layout.SEAL).is_file()
     facts: dict[str, Any] = {
@@ -112,7 +125,7 @@ def _facts(place: Path) -> dict[str, Any]:
     facts |= {"status": columns.get("status"), "dar": columns.get("dar")}
     if sealed and columns:
         return facts | {"episodes": plan.episodes_planned, "cost_nusd": columns.get("total_cost_nusd")}
-    episodes, cost = _count(place / layout.SEGMENTS)
+    episodes, cost = _count(place / layout.SEGMENTS) if isinstance(place, Path) else _counted(place)
     return facts | {"episodes": episodes, "cost_nusd": cost}
 
 
@@ -126,14 +139,15 @@ def _state(held: Occupancy, sealed: bool) -> str:
     return "sealed" if sealed else "unfinished"
 
 
-def _newest(part: Path) -> Path | None:
-    ordinals = [int(file.stem) for file in part.glob("*.json") if file.stem.isdigit()]
+def _newest(part: Place) -> Place | None:
+    stems = [name.removesuffix(".json") for name in names_in(part) if name.endswith(".json")]
+    ordinals = [int(stem) for stem in stems if stem.isdigit()]
     return part / layout.statement_name(max(ordinals)) if ordinals else None
 
 
-def _columns(report: Path) -> dict[str, Any]:
+def _columns(report: Place) -> dict[str, Any]:
     """Three columns of a report, which stand one a line, before and behind its long lists."""
-    with report.open("rb") as file:
+    with BytesIO(report.read_bytes()) if isinstance(report, RunUrl) else report.open("rb") as file:
         text = file.read(HEAD_BYTES)
         size = file.seek(0, os.SEEK_END)
         file.seek(max(len(text), size - TAIL_BYTES))
@@ -141,7 +155,7 @@ def _columns(report: Path) -> dict[str, Any]:
     return {name.decode(): parse(value) for name, value in _COLUMN.findall(text)}
 
 
-def verdict_of(place: Path) -> str | None:
+def verdict_of(place: Place) -> str | None:
     """Verdict of the newest gate record; None without one."""
     newest = _newest(place / layout.GATES)
     if newest is None:
@@ -161,6 +175,16 @@ def _count(segments: Path) -> tuple[int, int]:
     return episodes, cost
 
 
-def _changed(place: Path) -> datetime:
+def _counted(place: RunUrl) -> tuple[int, int]:
+    """The same for a run in an object storage, from its records."""
+    costs = [
+        body.get("cost_nusd") or 0 for _, body in open_store(place).open_reader().records() if body["t"] == "episode"
+    ]
+    return len(costs), sum(costs)
+
+
+def _changed(place: Place) -> datetime:
+    if isinstance(place, RunUrl):
+        return place.modified() or datetime.fromtimestamp(0.0, UTC)
     newest = max((file.stat().st_mtime for file in (place, *place.glob("segments/*"))), default=0.0)
     return datetime.fromtimestamp(newest, UTC)

@@ -24,6 +24,7 @@ from dfah_cli.evidence.verify import VerifiedRun
 from dfah_cli.gate.attestation import PAYLOAD_TYPE, statement
 from dfah_cli.gate.record import GateRecord
 from dfah_cli.report.record import Report
+from dfah_cli.store.places import RunUrl, place_of
 from dfah_cli.workflow.export import write_export
 
 if TYPE_CHECKING:
@@ -44,13 +45,13 @@ def pae(payload_type: str, payload: bytes) -> bytes:
 class Signed:
     """An envelope that was written. result: PASSED or FAILED, as the recorded gate says."""
 
-    path: Path
+    path: Path | RunUrl
     key_id: str
     result: str
     signatures: int
 
 
-def sign_run(run_dir: str | Path, key_file: str | Path, *, out: str | Path | None = None) -> Signed:
+def sign_run(run_dir: str | Path | RunUrl, key_file: str | Path, *, out: str | Path | None = None) -> Signed:
     """Signs the seal of a finished, gated run; a second key adds its signature to the same statement.
 
     Raises: ArtifactError when the run cannot be believed; ConfigurationError when it is not sealed or was never gated.
@@ -64,8 +65,8 @@ def sign_run(run_dir: str | Path, key_file: str | Path, *, out: str | Path | Non
     assert found.tail is not None
     if not found.tail.sealed:
         raise ConfigurationError(f"{run_dir}: not sealed yet; finish the run first (dfah doctor {run_dir})")
-    payload = _newest_statement(found.checked, Path(run_dir))
-    place = Path(run_dir, ENVELOPE) if out is None else Path(out)
+    payload = _newest_statement(found.checked, place_of(run_dir))
+    place = place_of(run_dir) / ENVELOPE if out is None else place_of(out)
     key_id = key_id_of(key.public_key())
     signatures = [one for one in _earlier(place, payload) if one.get("keyid") != key_id]
     signatures.append({"keyid": key_id, "sig": _text(key.sign(pae(PAYLOAD_TYPE, payload)))})
@@ -75,7 +76,7 @@ def sign_run(run_dir: str | Path, key_file: str | Path, *, out: str | Path | Non
     return Signed(path=place, key_id=key_id, result=result, signatures=len(signatures))
 
 
-def _newest_statement(checked: CheckedRun, run_dir: Path) -> bytes:
+def _newest_statement(checked: CheckedRun, run_dir: Path | RunUrl) -> bytes:
     """The statement of the newest verdict on all episodes.
 
     Raises: ConfigurationError when there is none, or one that cannot be stated.
@@ -97,13 +98,13 @@ def _verdicts(checked: CheckedRun) -> Iterator[tuple[VerifiedRun, Report, GateRe
             yield checked.run, report, checked.gates[body["ordinal"]]
 
 
-def _statements(checked: CheckedRun, run_dir: Path) -> Iterator[bytes]:
+def _statements(checked: CheckedRun, run_dir: Path | RunUrl) -> Iterator[bytes]:
     for run, report, record in _verdicts(checked):
         with suppress(ConfigurationError):  # a verdict that cannot be stated was not signed either
             yield statement(run, report, record, seal_sha256=seal_digest(run_dir) or "")
 
 
-def _earlier(place: Path, payload: bytes) -> list[dict[str, Any]]:
+def _earlier(place: Path | RunUrl, payload: bytes) -> list[dict[str, Any]]:
     if not place.exists():
         return []
     envelope = read_envelope(place)
@@ -119,7 +120,7 @@ class Envelope:
     signatures: tuple[dict[str, Any], ...]
 
 
-def read_envelope(place: Path) -> Envelope:
+def read_envelope(place: Path | RunUrl) -> Envelope:
     """The envelope in a file. Raises: ArtifactError when it is none."""
     try:
         found = parse(place.read_bytes(), place.name)
@@ -133,7 +134,12 @@ def read_envelope(place: Path) -> Envelope:
 
 
 def check_signature(
-    run_dir: Path, checked: CheckedRun, public: Ed25519PublicKey | None, to: Findings, *, file: Path | None = None
+    run_dir: Path | RunUrl,
+    checked: CheckedRun,
+    public: Ed25519PublicKey | None,
+    to: Findings,
+    *,
+    file: Path | RunUrl | None = None,
 ) -> None:
     """Decides the claim `signature`: the envelope states what this run gives and, with a key, its owner signed it.
 
@@ -168,7 +174,7 @@ def _signed_by(public: Ed25519PublicKey, signature: Any, envelope: Envelope) -> 
     return True
 
 
-def seal_digest(run_dir: Path) -> str | None:
+def seal_digest(run_dir: Path | RunUrl) -> str | None:
     """SHA-256 of seal.json; None when there is none."""
     file = run_dir / "seal.json"
     return sha256(file.read_bytes()).hexdigest() if file.is_file() else None

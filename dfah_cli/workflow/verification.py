@@ -13,11 +13,13 @@ from dfah_cli.evidence.verify import VerifiedRun
 from dfah_cli.records.enums import ReportStatus
 from dfah_cli.report.record import Report
 from dfah_cli.store import layout
+from dfah_cli.store.places import RunUrl, names_in, place_of
 from dfah_cli.store.protocol import LogTail
 from dfah_cli.workflow.checking import CheckedRun, check_run
 
 if TYPE_CHECKING:
     from dfah_cli.store.reader import LogReader
+    from dfah_cli.store.sharded import PartsReader
 
 OUR_NAMES = frozenset({layout.PLAN, layout.MANIFEST, layout.SEGMENTS})
 
@@ -29,7 +31,7 @@ class Verification:
     checked, tail: None when the directory could not be read as far as its log. ignored: files that nothing announces.
     """
 
-    path: Path
+    path: Path | RunUrl
     checks: tuple[CheckResult, ...]
     checked: CheckedRun | None
     tail: LogTail | None
@@ -59,7 +61,7 @@ class Verification:
 
 
 def verify_run(
-    path: str | Path, *, key: str | Path | None = None, attestation: str | Path | None = None
+    path: str | Path | RunUrl, *, key: str | Path | None = None, attestation: str | Path | None = None
 ) -> Verification:
     """Every claim decided; never raises for evidence that fails.
 
@@ -69,7 +71,7 @@ def verify_run(
     """
     from dfah_cli.workflow.signing import check_signature, public_key
 
-    place = Path(path)
+    place = place_of(path)
     public = None if key is None else public_key(Path(key))
     findings = Findings()
     try:
@@ -95,25 +97,26 @@ def verify_run(
     )
 
 
-def _reader(place: Path) -> LogReader:
-    from dfah_cli.store.log import LogStore
+def _reader(place: Path | RunUrl) -> LogReader | PartsReader:
+    from dfah_cli.store.places import open_store
     from dfah_cli.store.reader import LogReader
+    from dfah_cli.store.sharded import PartsReader
 
     if not place.is_dir():
         raise ConfigurationError(f"{place}: no such run directory; list runs with: dfah ls")
-    reader = LogStore(place).open_reader()
-    assert isinstance(reader, LogReader)
+    reader = open_store(place).open_reader()
+    assert isinstance(reader, LogReader | PartsReader)
     return reader
 
 
-def _ignored(place: Path, checked: CheckedRun) -> list[str]:
+def _ignored(place: Path | RunUrl, checked: CheckedRun) -> list[str]:
     """Files in the places of evidence that no record announces: left by a crash, or put there by somebody."""
     if checked.run is None:
         return []
     announced = {f"{layout.REPORTS}/{body['ordinal']}.json" for body in checked.run.reports}
     announced |= {f"{layout.GATES}/{body['ordinal']}.json" for body in checked.run.gates}
-    found = [
-        f"{part}/{file.name}" for part in (layout.REPORTS, layout.GATES) for file in sorted((place / part).glob("*"))
+    found = [f"{part}/{name}" for part in (layout.REPORTS, layout.GATES) for name in names_in(place / part)]
+    temporary = [
+        f"{layout.SEGMENTS}/{name}" for name in names_in(place / layout.SEGMENTS) if name.endswith(layout.TEMPORARY)
     ]
-    temporary = [f"{layout.SEGMENTS}/{file.name}" for file in sorted((place / layout.SEGMENTS).glob("*.tmp"))]
     return [name for name in found if name not in announced] + temporary

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from attrs import frozen
@@ -15,6 +14,7 @@ from dfah_cli.planning.schedule import Schedule
 from dfah_cli.records.enums import EpisodeStatus
 from dfah_cli.store import layout
 from dfah_cli.store.follow import LogFollower
+from dfah_cli.store.places import Place, followers
 from dfah_cli.workflow.listing import Listed, look, run_directories, state_of, verdict_of
 
 Body = Mapping[str, Any]
@@ -31,7 +31,7 @@ class Progress:
     has taken longest and is not back, and for how many seconds. held_nusd: reserved for calls that are not back.
     """
 
-    run: Path
+    run: Place
     state: str
     done: int | None = None
     planned: int | None = None
@@ -113,10 +113,10 @@ def _moment(text: str) -> datetime:
 class Watched:
     """One run directory under watch. A run that is over when it is first seen is only looked at, not followed."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Place) -> None:
         self.path = path
         self._tally = LogTally()
-        self._follower: LogFollower | None = None
+        self._followers: list[LogFollower] = []
         self._schedule: Schedule | None = None
 
     def look(self, now: datetime) -> Progress:
@@ -124,9 +124,9 @@ class Watched:
         try:
             # Before the log: what it says when the writer is gone is all it will ever say.
             state = state_of(self.path)
-            if self._follower is None and state == QUIET:
+            if not self._followers and state == QUIET:
                 return _of(look(self.path))
-            if self._follower is None and not (self.path / layout.PLAN).exists():
+            if not self._followers and not (self.path / layout.PLAN).exists():
                 return Progress(run=self.path, state=STARTING if state in LIVE else state)
             self._follow()
             return self._progress(state, now)
@@ -135,16 +135,17 @@ class Watched:
 
     def close(self) -> None:
         """Gives the handles back."""
-        if self._follower is not None:
-            self._follower.close()
+        for follower in self._followers:
+            follower.close()
 
     def _follow(self) -> None:
-        if self._follower is None:
-            self._follower = LogFollower(str(self.path))
-            plan = plan_from_bytes(self._follower.plan_bytes)
+        if not self._followers:
+            self._followers = followers(self.path)
+            plan = plan_from_bytes(self._followers[0].plan_bytes)
             self._schedule = Schedule(plan.case_tasks, plan.replays, plan.seed, plan.schedule)
-        for body in self._follower.poll():
-            self._tally.take(body)
+        for follower in self._followers:
+            for body in follower.poll():
+                self._tally.take(body)
 
     def _progress(self, state: str, now: datetime) -> Progress:
         tally, schedule = self._tally, self._schedule
@@ -185,7 +186,7 @@ class Watch:
 
     def __init__(self, places: tuple[str, ...]) -> None:
         self._places = places
-        self._known: dict[Path, Watched] = {}
+        self._known: dict[Place, Watched] = {}
 
     def look(self, now: datetime) -> list[Progress]:
         """Every run, in order of the places and of their paths.
@@ -199,8 +200,8 @@ class Watch:
         for watched in self._known.values():
             watched.close()
 
-    def _paths(self) -> Iterator[Path]:
-        seen: set[Path] = set()
+    def _paths(self) -> Iterator[Place]:
+        seen: set[Place] = set()
         for place in self._places:
             for path in run_directories(place):
                 if path not in seen:
