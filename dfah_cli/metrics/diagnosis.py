@@ -14,6 +14,7 @@ from attrs import frozen
 from dfah_cli.errors import ConfigurationError
 from dfah_cli.metrics.agreement import IntArray
 from dfah_cli.metrics.alignment import Alignment, align
+from dfah_cli.metrics.backends import BackendTable, backend_table
 from dfah_cli.metrics.divergence import (
     FirstCause,
     PrefixNode,
@@ -35,7 +36,8 @@ class RunDiagnosis:
     """ladder, task_ladders: from task-weighted and per-task pairwise agreement. causes: over all replay pairs.
 
     blame: gain in sequence agreement (mean over eligible cases) if that tool were ignored. first_divergences:
-    (position, cases) in order of position. variants: over all replays of eligible cases.
+    (position, cases) in order of position. variants: over all replays of eligible cases. backends: None when no adapter
+    recorded what served a replay.
     """
 
     ladder: Ladder
@@ -44,6 +46,7 @@ class RunDiagnosis:
     blame: Mapping[str, Fraction]
     first_divergences: tuple[tuple[int, int], ...]
     variants: tuple[Variant, ...]
+    backends: BackendTable | None
 
 
 @frozen(kw_only=True)
@@ -73,6 +76,7 @@ def diagnose_run(table: EpisodeTable, run: RunMeasurement) -> RunDiagnosis:
         blame={tool: gain * share for tool, gain in leave_one_tool_out(varied).items()},
         first_divergences=tuple((position, positions.count(position)) for position in sorted(set(positions))),
         variants=variants(_labelled(table, np.flatnonzero(run.columns.eligible))),
+        backends=backend_table(table, run),
     )
 
 

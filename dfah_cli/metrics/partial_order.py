@@ -5,15 +5,19 @@ Source: traces over a partially commutative alphabet (Mazurkiewicz); the lexicog
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from dfah_cli.errors import ConfigurationError
 from dfah_cli.metrics.paths import PathInterner, StepLike
-from dfah_cli.metrics.table import EpisodeTable
 from dfah_cli.records.enums import REFINEMENT
+
+if TYPE_CHECKING:
+    from dfah_cli.metrics.table import EpisodeTable
 
 
 @frozen
@@ -21,6 +25,12 @@ class Parallel:
     """Sets of tools declared parallel: any two calls of tools of one set may swap, repeated calls included."""
 
     sets: frozenset[frozenset[str]]
+    partners: dict[str, frozenset[str]] = field(init=False, repr=False, eq=False)
+
+    @partners.default
+    def _partners(self) -> dict[str, frozenset[str]]:
+        names = frozenset().union(*self.sets)
+        return {name: frozenset().union(*(one for one in self.sets if name in one)) for name in names}
 
     @classmethod
     def of(cls, sets: Iterable[Iterable[str]]) -> Parallel:
@@ -28,27 +38,35 @@ class Parallel:
 
     def commute(self, left: str, right: str) -> bool:
         """Whether two calls of these tools may swap."""
-        return any(left in names and right in names for names in self.sets)
+        return right in self.partners.get(left, ())
 
+    def normal_form(self, steps: Sequence[StepLike]) -> tuple[StepLike, ...]:
+        """The first path, in lexicographic order, among those that differ only by allowed swaps."""
+        ordered: list[StepLike] = []
+        # Nothing passes a call that was not declared, so only the stretches between such calls are put in order.
+        for declared, stretch in groupby(steps, key=lambda step: step[0] in self.partners):
+            found = list(stretch)
+            ordered += self._ordered(found) if declared else found
+        return tuple(ordered)
 
-def normal_form(steps: Sequence[StepLike], parallel: Parallel) -> tuple[StepLike, ...]:
-    """The first path, in lexicographic order, among those that differ only by allowed swaps."""
-    rest = list(steps)
-    ordered: list[StepLike] = []
-    while rest:
-        ordered.append(rest.pop(min(_movable(rest, parallel), key=lambda index: _rank(rest[index]))))
-    return tuple(ordered)
+    def _ordered(self, rest: list[StepLike]) -> Iterator[StepLike]:
+        names = {step[0] for step in rest}
+        if any(names <= one for one in self.sets):
+            yield from sorted(rest, key=_rank)
+            return
+        while rest:
+            yield rest.pop(min(self._movable(rest), key=lambda index: _rank(rest[index])))
 
-
-def _movable(rest: Sequence[StepLike], parallel: Parallel) -> list[int]:
-    """Steps that may come first: everything before them commutes with them."""
-    before: set[str] = set()
-    movable: list[int] = []
-    for index, step in enumerate(rest):
-        if all(parallel.commute(name, step[0]) for name in before):
-            movable.append(index)
-        before.add(step[0])
-    return movable
+    def _movable(self, rest: Sequence[StepLike]) -> Iterator[int]:
+        """Steps that may come first: everything before them commutes with them."""
+        free: frozenset[str] | None = None
+        for index, step in enumerate(rest):
+            if free is None or step[0] in free:
+                yield index
+            mine = self.partners[step[0]]
+            free = mine if free is None else free & mine
+            if not free:
+                return
 
 
 def _rank(step: StepLike) -> tuple[str, ...]:
@@ -64,6 +82,13 @@ def under_partial_order(table: EpisodeTable, parallel: Parallel) -> EpisodeTable
     if len(table.examples) != len(table.path_ids):
         raise ConfigurationError("partial-order identity needs the paths themselves: build the table with examples")
     interner = PathInterner()
-    ids = [interner.intern(normal_form(steps, parallel))[1:] for steps in table.examples]
+    ids = [interner.intern(parallel.normal_form(steps))[1:] for steps in table.examples]
     path_ids = np.array(ids, dtype=np.int32).reshape(len(ids), len(REFINEMENT))
-    return evolve(table, path_ids=path_ids, path_keys=interner.keys())
+    return evolve(table, path_ids=path_ids, path_keys=interner.keys(), examples=())
+
+
+def relaxed(table: EpisodeTable) -> EpisodeTable | None:
+    """The same episodes with the identities that were made while it was built; None when nothing was declared."""
+    if table.relaxed_ids is None:
+        return None
+    return evolve(table, path_ids=table.relaxed_ids, path_keys={}, examples=(), relaxed_ids=None)

@@ -27,6 +27,7 @@ class Step(NamedTuple):
 
 
 StepLike = tuple[str, str | None, str | None, str, str]
+NormalForm = Callable[[Sequence[StepLike]], Sequence[StepLike]]
 
 
 class PathIds(NamedTuple):
@@ -100,7 +101,8 @@ class PathInterner:
     themselves are kept only when `keep_examples` is set, for diagnosis.
     """
 
-    def __init__(self, *, keep_examples: bool = False) -> None:
+    def __init__(self, *, keep_examples: bool = False, normal_form: NormalForm | None = None) -> None:
+        """normal_form: the one path that stands for all that count as this one; their identities go to `relaxed`."""
         self._rows: dict[bytes, PathIds] = {}
         self._sets: dict[Hashable, int] = {}
         self._bags: dict[Hashable, int] = {}
@@ -108,6 +110,9 @@ class PathInterner:
         self._names: dict[tuple[str, ...], tuple[int, int, int]] = {}
         self._keep = keep_examples
         self.examples: list[tuple[StepLike, ...]] = []
+        self._normal_form = normal_form
+        self._normal = None if normal_form is None else PathInterner()
+        self.relaxed: list[PathIds] = []
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -148,6 +153,8 @@ class PathInterner:
         args_id = -1 if args is None else _number(self._args, _short(args))
         if self._keep:
             self.examples.append(tuple(steps))
+        if self._normal is not None and self._normal_form is not None:
+            self.relaxed.append(self._normal.intern(self._normal_form(steps)))
         return PathIds(row, *coarse, args_id, row if all(map(_complete, steps)) else -1)
 
 

@@ -139,6 +139,7 @@ def matching(pattern: re.Pattern[str], expected: str) -> Validator:
 
 digest64 = matching(HEX64, "64 lower-case hex digits (a SHA-256)")
 git_sha = matching(GIT_SHA, "40 or 64 lower-case hex digits (a git commit)")
+key_id = matching(re.compile("[0-9a-f]{16}"), "16 lower-case hex digits (a key id)")
 semver = matching(SEMVER, "a semantic version such as 1.0.0")
 
 
@@ -192,6 +193,12 @@ def optional(validator: Validator) -> Validator:
 def to_tuple(value: Any) -> Any:
     """A list as a tuple; everything else unchanged."""
     return tuple(value) if type(value) is list else value
+
+
+def to_tuples(value: Any) -> Any:
+    """A list of lists as a tuple of tuples; everything else unchanged."""
+    outer = to_tuple(value)
+    return tuple(map(to_tuple, outer)) if type(outer) is tuple else outer
 
 
 def to_float(value: Any) -> Any:
@@ -264,3 +271,10 @@ def public_json_map(instance: Any, attribute: Attribute[Any], value: Any) -> Non
     """A JSON object without any credential shape."""
     json_map(instance, attribute, value)
     no_credentials(instance, attribute, value)
+
+
+def name_sets(instance: Any, attribute: Attribute[Any], value: Any) -> None:
+    """Sets of public names, each of at least one name and without a repeated one."""
+    tuple_of(tuple_of(public_name, 1))(instance, attribute, value)
+    if any(len(set(names)) < len(names) for names in value):
+        raise refuse(instance, attribute, "a set with a repeated name", "each name once in a set")

@@ -68,11 +68,21 @@ def _channels(instance: Suite, attribute: Attribute[Any], value: Any) -> None:
         raise fields.refuse(instance, attribute, fields.kind_of(value), "exactly decision and trajectory")
 
 
+def _declared(suite: Suite) -> None:
+    """Nothing, when every tool of a parallel set is a tool of the suite; a suite without tools cannot know."""
+    unknown = {name for names in suite.parallel for name in names} - {tool.name for tool in suite.tools}
+    if unknown and suite.tools:
+        raise ValidationError(
+            f"Suite.parallel: found {', '.join(sorted(unknown))}; expected names of tools of this suite"
+        )
+
+
 @define(kw_only=True, frozen=True, slots=False)
 class Suite:
     """Versioned cases, labels and tools; its two hashes are part of every manifest.
 
     decisions: labels as spelled; compared stripped and lower-cased. At least 2.
+    parallel: sets of tool names; calls of the tools of one set may swap without counting as another path.
     description: for people; takes no part in any hash.
     """
 
@@ -86,23 +96,35 @@ class Suite:
     )
     description: str = field(default="", validator=fields.prose)
     schema_version: str = field(default=fields.SCHEMA_VERSION, validator=fields.schema_version)
+    parallel: tuple[tuple[str, ...], ...] = field(
+        default=(), converter=fields.to_tuples, validator=fields.name_sets, metadata=fields.LATE
+    )
 
     def __attrs_post_init__(self) -> None:
+        _declared(self)
         # Both hashes are taken now: later changes to an input dict cannot move the identity of a suite.
         _ = self.fixture_hash, self.tool_schema_hash
 
     @cached_property
     def fixture_hash(self) -> str:
-        """Digest of id, version, labels, cases and channels; not of the description or the tools."""
-        return digest(
-            {
-                "suite_id": self.suite_id,
-                "suite_version": self.suite_version,
-                "decisions": list(self.decisions),
-                "cases": [plain(case) for case in self.cases],
-                "required_channels": list(self.required_channels),
-            }
-        )
+        """Digest of id, version, labels, cases and channels, and of `parallel` where there is such; not of the
+        description or the tools.
+        """
+        said: dict[str, Any] = {
+            "suite_id": self.suite_id,
+            "suite_version": self.suite_version,
+            "decisions": list(self.decisions),
+            "cases": [plain(case) for case in self.cases],
+            "required_channels": list(self.required_channels),
+        }
+        if self.parallel:
+            said["parallel"] = [list(names) for names in self.parallel_sets]
+        return digest(said)
+
+    @property
+    def parallel_sets(self) -> tuple[tuple[str, ...], ...]:
+        """`parallel` in the one order that takes part in digests."""
+        return tuple(sorted({tuple(sorted(names)) for names in self.parallel}))
 
     @cached_property
     def tool_schema_hash(self) -> str:

@@ -68,10 +68,44 @@ class EligibilityReasonCount:
 
 
 @frozen(kw_only=True)
+class PartialOrder:
+    """What agreement is when calls that the suite declares parallel may swap: beside the strict numbers, never instead.
+
+    parallel: the declared sets of tools. gap: DAR − tar.seq. None and 0 when no group is eligible. flagged_groups: one
+    decision, and paths that differ in more than allowed swaps.
+    """
+
+    parallel: tuple[tuple[str, ...], ...] = field(converter=fields.to_tuples, validator=fields.name_sets)
+    tar: TARReport | None = field(default=None, validator=fields.optional(fields.instance_of(TARReport)))
+    gap: float | None = field(default=None, validator=fields.optional(fields.real(-1.0, 1.0)))
+    flagged_groups: int = field(validator=fields.count)
+    sequence_flagged_groups: int = field(validator=fields.count)
+    schema_version: str = field(default=fields.SCHEMA_VERSION, validator=fields.schema_version)
+
+
+@frozen(kw_only=True)
+class ReplaySpread:
+    """How far apart in time the replays of an eligible case started, first to last, in microseconds, over the cases.
+
+    Replays sent together can share a batch, a cache or a backend, and then agree more than later ones would.
+    """
+
+    cases: int = field(validator=fields.integer(1))
+    least_us: int = field(validator=fields.count)
+    median_us: int = field(validator=fields.count)
+    most_us: int = field(validator=fields.count)
+    schema_version: str = field(default=fields.SCHEMA_VERSION, validator=fields.schema_version)
+
+
+PARTIAL = fields.optional(fields.instance_of(TARReport))
+
+
+@frozen(kw_only=True)
 class CaseReport:
     """Agreement of one eligible case.
 
-    tar.*: modal agreement of its paths. pairwise_*: chance that two of its replays agree.
+    tar.*: modal agreement of its paths. pairwise_*: chance that two of its replays agree. tar_partial_order: as tar,
+    where calls declared parallel may swap; None when the suite declares none.
     """
 
     case_id: str = field(validator=fields.public_name)
@@ -88,6 +122,7 @@ class CaseReport:
     unanimous_with_sequence_change: bool = field(validator=fields.flag)
     unanimous_with_path_change: bool = field(validator=fields.flag)
     schema_version: str = field(default=fields.SCHEMA_VERSION, validator=fields.schema_version)
+    tar_partial_order: TARReport | None = field(default=None, validator=PARTIAL, metadata=fields.LATE)
 
     @property
     def path_variation_kind(self) -> PathVariationKind:
@@ -163,6 +198,7 @@ class TaskReport:
     ladder: Ladder = field(validator=fields.instance_of(Ladder))
     exact: ExactShares = field(validator=fields.instance_of(ExactShares))
     schema_version: str = field(default=fields.SCHEMA_VERSION, validator=fields.schema_version)
+    tar_partial_order: TARReport | None = field(default=None, validator=PARTIAL, metadata=fields.LATE)
 
 
 @frozen(kw_only=True)

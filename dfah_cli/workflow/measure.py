@@ -18,9 +18,11 @@ from dfah_cli.loading.replays.formats import AUTO, read
 from dfah_cli.loading.replays.recorded import Recording
 from dfah_cli.metrics.intervals import Interval
 from dfah_cli.metrics.measure import RunMeasurement, measure
+from dfah_cli.metrics.partial_order import relaxed
 from dfah_cli.metrics.rows import CaseMeasurement, TaskMeasurement
-from dfah_cli.metrics.uncertainty import Confidence, run_intervals
+from dfah_cli.metrics.uncertainty import Confidence
 from dfah_cli.records.enums import REFINEMENT, PathMode, PathVariationKind
+from dfah_cli.workflow.measure_beside import backends_object, intervals, partial_shares, spread_object
 from dfah_cli.workflow.recorded_cases import CaseFacts, case_facts
 
 EVIDENCE = "external"
@@ -28,10 +30,11 @@ EVIDENCE = "external"
 
 @frozen(kw_only=True, eq=False)
 class Measured:
-    """One configuration with its numbers."""
+    """One configuration with its numbers. loose: where parallel calls may swap; None when none are declared."""
 
     configuration: Configuration
     run: RunMeasurement
+    loose: RunMeasurement | None = None
 
 
 @frozen(kw_only=True, eq=False)
@@ -57,9 +60,16 @@ def measure_files(
     found = collect(recordings, by=by, wanted=wanted)
     return ExternalMeasurement(
         sources=recordings,
-        configurations=tuple(
-            Measured(configuration=each, run=measure(each.table, replays=each.expected)) for each in found
-        ),
+        configurations=tuple(map(_measured, found)),
+    )
+
+
+def _measured(found: Configuration) -> Measured:
+    loose = relaxed(found.table)
+    return Measured(
+        configuration=found,
+        run=measure(found.table, replays=found.expected),
+        loose=None if loose is None else measure(loose, replays=found.expected),
     )
 
 
@@ -92,6 +102,8 @@ def configuration_row(item: Measured, how: Confidence) -> dict[str, Any]:
         "episodes_eligible": run.episodes_eligible,
         "replays": replays_of(run),
         **_shares(run),
+        "parallel": [list(names) for names in item.configuration.parallel],
+        "tar_partial_order": partial_shares(item.loose),
         "flagged": run.flagged,
         "sequence_flagged": run.sequence_flagged,
         "flags_per_100": _number(run.flags_per_100),
@@ -100,7 +112,9 @@ def configuration_row(item: Measured, how: Confidence) -> dict[str, Any]:
         "leave_one_case_out": _leave_one_out(run),
         **_task_weighted(facts),
         "reasons": dict(run.reasons),
-        "intervals": {name: interval_document(found) for name, found in run_intervals(run, how).items()},
+        "intervals": {name: interval_document(found) for name, found in intervals(item.run, item.loose, how).items()},
+        "replay_spread": spread_object(item.configuration.table, item.run),
+        "backends": backends_object(item.configuration.table, item.run),
     }
 
 
@@ -109,7 +123,8 @@ def task_rows(item: Measured) -> Iterator[dict[str, Any]]:
     facts: dict[str, list[CaseFacts]] = {}
     for fact in _eligible_facts(item):
         facts.setdefault(fact.task, []).append(fact)
-    for task in item.run.tasks:
+    loose = item.run.tasks if item.loose is None else item.loose.tasks
+    for task, beside in zip(item.run.tasks, loose, strict=True):
         members = facts[task.task]
         yield {
             "configuration_id": item.configuration.configuration_id,
@@ -118,6 +133,7 @@ def task_rows(item: Measured) -> Iterator[dict[str, Any]]:
             "episodes": sum(fact.replays for fact in members),
             "replays": sorted({fact.replays for fact in members}),
             **_shares(task),
+            "tar_partial_order": None if item.loose is None else partial_shares(beside),
             "flagged": task.flagged,
             "sequence_flagged": task.sequence_flagged,
             "sequence_flags_per_100": float(Fraction(100 * task.sequence_flagged, task.cases)),
@@ -128,7 +144,8 @@ def task_rows(item: Measured) -> Iterator[dict[str, Any]]:
 
 def case_rows(item: Measured) -> Iterator[dict[str, Any]]:
     """One row per case, the ineligible ones with their reasons and without numbers."""
-    for case, fact in zip(item.run.groups, case_facts(item.configuration.table), strict=True):
+    loose = item.run.groups if item.loose is None else item.loose.groups
+    for case, beside, fact in zip(item.run.groups, loose, case_facts(item.configuration.table), strict=True):
         yield {
             "configuration_id": item.configuration.configuration_id,
             "task": case.task,
@@ -137,6 +154,7 @@ def case_rows(item: Measured) -> Iterator[dict[str, Any]]:
             "eligible": case.eligible,
             "reasons": list(case.reasons),
             **_shares(case),
+            "tar_partial_order": None if item.loose is None else partial_shares(beside),
             "path_variation_kind": case.path_variation_kind,
             "unanimous_with_path_change": case.unanimous_with_path_change,
             "unanimous_with_sequence_change": case.unanimous_with_sequence_change,

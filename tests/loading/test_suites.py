@@ -156,3 +156,20 @@ def test_the_gate_schema_knows_exactly_the_keys_of_a_policy() -> None:
     assert set(properties("gate")) == {field.name for field in attrs.fields(GatePolicy)}
     items = properties("gate")["by_task"]["items"]["properties"]
     assert set(items) == {field.name for field in attrs.fields(TaskGatePolicy)}
+
+
+def test_parallel_calls_are_declared_in_the_suite(tmp_path: Path) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(SUITE + "parallel: [[look, abc]]\n")
+    assert load_suite(path).parallel_sets == (("abc", "look"),)
+    assert suite_value(load_suite(path))["parallel"] == [["look", "abc"]]
+
+
+@pytest.mark.parametrize(
+    ("declared", "says"), [("[look]", r"parallel"), ("[[look, nobody]]", "found nobody"), ("[[]]", "parallel")]
+)
+def test_a_wrong_declaration_of_parallel_calls_is_told_with_its_line(tmp_path: Path, declared: str, says: str) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(SUITE + f"parallel: {declared}\n")
+    with pytest.raises(ConfigurationError, match=rf"s\.yaml:18:.*{says}"):
+        load_suite(path)

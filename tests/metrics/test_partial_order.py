@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dfah_cli.errors import ConfigurationError
 from dfah_cli.metrics.measure import measure
-from dfah_cli.metrics.partial_order import Parallel, normal_form, under_partial_order
+from dfah_cli.metrics.partial_order import Parallel, under_partial_order
 from dfah_cli.metrics.paths import Step
 from dfah_cli.records.enums import PathMode
 from tests.metrics.build import a_table, steps
@@ -26,8 +26,8 @@ def test_declared_calls_may_swap_and_others_may_not() -> None:
 
 
 def test_a_call_does_not_move_over_one_it_depends_on() -> None:
-    assert normal_form(steps("b c a"), PARALLEL) == tuple(steps("b c a"))
-    assert normal_form(steps("b b=1 a"), PARALLEL) == tuple(steps("a b=1 b"))
+    assert PARALLEL.normal_form(steps("b c a")) == tuple(steps("b c a"))
+    assert PARALLEL.normal_form(steps("b b=1 a")) == tuple(steps("a b=1 b"))
 
 
 def test_a_table_without_paths_is_refused() -> None:
@@ -53,4 +53,4 @@ def test_paths_have_one_normal_form_exactly_when_allowed_swaps_connect_them(text
     path = tuple(steps(text))
     connected = reachable(path)
     for other in set(permutations(path)):
-        assert (normal_form(other, PARALLEL) == normal_form(path, PARALLEL)) == (other in connected)
+        assert (PARALLEL.normal_form(other) == PARALLEL.normal_form(path)) == (other in connected)

@@ -65,6 +65,33 @@ def test_the_fixture_hash_moves_with_the_fixture_only(change: dict[str, Any], mo
     assert (other.fixture_hash != a_suite().fixture_hash) is moves
 
 
+def test_parallel_calls_are_part_of_the_fixture_whatever_their_order() -> None:
+    declared = a_suite(parallel=[["U", "T"], ["k"]])
+    assert declared.fixture_hash != a_suite().fixture_hash
+    assert declared.fixture_hash == a_suite(parallel=(("k",), ("T", "U"))).fixture_hash
+    assert declared.tool_schema_hash == a_suite().tool_schema_hash
+    assert declared.parallel_sets == (("T", "U"), ("k",))
+
+
+@pytest.mark.parametrize(
+    ("parallel", "says"),
+    [
+        ([["T", "missing"]], "found missing; expected names of tools of this suite"),
+        ([[]], "at least 1"),
+        ([["T", "T"]], "repeated name"),
+        ("TU", "array"),
+        (["TU"], "array"),
+    ],
+)
+def test_a_parallel_set_that_cannot_be_is_refused(parallel: Any, says: str) -> None:
+    with pytest.raises(ValidationError, match=says):
+        a_suite(parallel=parallel)
+
+
+def test_a_suite_without_tools_may_name_those_of_its_agents() -> None:
+    assert a_suite(tools=(), parallel=[["x", "y"]]).parallel_sets == (("x", "y"),)
+
+
 def test_the_tool_schema_hash_ignores_order_and_sees_descriptions() -> None:
     assert a_suite(tools=("T", "U")).tool_schema_hash == a_suite(tools=("U", "T")).tool_schema_hash
     one, other = (a_suite(tools=()) for _ in range(2))

@@ -91,12 +91,26 @@ def _show(result: Mapping[str, Any], screen: Screen) -> None:
             for row in result["configurations"]
         ),
     )
+    for row in result["configurations"]:
+        for told in _beside(row):
+            screen.note(f"{row['configuration_id']}: {told}")
     for source in result["sources"]:
         for note in source["notes"]:
             screen.note(f"{source['source']}: {note}")
     for notice in result["notices"]:
         screen.note(notice)
     screen.fact(evidence=result["evidence"], gate="not accepted")
+
+
+def _beside(row: Mapping[str, Any]) -> Iterator[str]:
+    """Partial order and backends in words, where the data have them."""
+    if row["tar_partial_order"] is not None:
+        loose = _interval(row["intervals"].get("tar.seq.partial_order"))
+        yield f"TAR.seq is {loose} where calls declared parallel may swap"
+    if row["backends"] is not None:
+        from dfah_cli.report.diagnosis import backends_sentence
+
+        yield backends_sentence(**{name: row["backends"][name] for name in ("same", "different")})
 
 
 def _interval(found: Mapping[str, Any] | None) -> str:
@@ -119,6 +133,9 @@ def _flat(case: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, obje
     for key, value in case.items():
         if key == "decisions":
             yield prefix + key, ";".join(f"{label}={count}" for label, count in value.items())
+        elif key == "tar_partial_order" and value is None:
+            # The same columns in every row, whichever configurations declare parallel calls.
+            yield from ((f"{prefix}{key}.{level}", None) for level in case["tar"])
         elif isinstance(value, dict):
             yield from _flat(value, f"{prefix}{key}.")
         else:

@@ -13,6 +13,7 @@ from dfah_cli.canonical import digest, digest_bytes
 from dfah_cli.errors import ArtifactError
 from dfah_cli.loading.replays import typed
 from dfah_cli.loading.replays.recorded import RecordedReplay, Recording, read_document, shown
+from dfah_cli.metrics.backends import served_by
 from dfah_cli.metrics.paths import StepLike
 from dfah_cli.records.enums import ChannelState, EpisodeStatus, ToolExecutionState
 
@@ -92,8 +93,17 @@ def _replay(record: Mapping[str, Any], run: Path, place: str) -> RecordedReplay:
         endpoint=typed.optional_text(wire, "endpoint", place),
         cost_nusd=typed.amount(record, "cost_usd", place, 10**9),
         latency_us=typed.amount(record, "latency_ms", place, 1000),
+        backend=served_by(_told(record, place)),
+        started_at=typed.moment(record, "started_at", place),
         where=place,
     )
+
+
+def _told(record: Mapping[str, Any], place: str) -> Mapping[str, Any]:
+    """What the provider said of itself."""
+    usage = record.get("usage")
+    told = None if usage is None else typed.mapping(usage, f"{place}: usage").get("provider_usage")
+    return {} if told is None else typed.mapping(told, f"{place}: provider_usage")
 
 
 def _steps(trajectory: Mapping[str, Any], place: str) -> tuple[StepLike, ...] | None:

@@ -9,6 +9,7 @@ from attrs import field, frozen
 
 from dfah_cli.errors import ConfigurationError
 from dfah_cli.loading.replays.recorded import RecordedReplay, Recording, refused
+from dfah_cli.metrics.partial_order import Parallel
 from dfah_cli.metrics.table import EpisodeTable, TableBuilder
 
 BY: Mapping[str, Callable[[RecordedReplay], str]] = MappingProxyType(
@@ -55,7 +56,7 @@ def _conditions(words: Iterable[str]) -> dict[str, frozenset[str]]:
 class Configuration:
     """All replays of one configuration. expected: replays its design fixed; None = any number from two on.
 
-    providers, models: those recorded, sorted.
+    providers, models: those recorded, sorted. parallel: sets of tools whose calls may swap; empty = none declared.
     """
 
     configuration_id: str
@@ -63,6 +64,7 @@ class Configuration:
     expected: int | None
     providers: tuple[str, ...]
     models: tuple[str, ...]
+    parallel: tuple[tuple[str, ...], ...] = ()
 
 
 def collect(
@@ -91,7 +93,9 @@ def _add(
         if wanted.admits(replay):
             name = by(replay)
             touched.add(name)
-            drafts.setdefault(name, _Draft()).add(replay)
+            if name not in drafts:
+                drafts[name] = _Draft(replay.parallel)
+            drafts[name].add(replay)
     for name in touched:
         drafts[name].plan(recording)
 
@@ -99,8 +103,9 @@ def _add(
 class _Draft:
     """A configuration while its replays are read."""
 
-    def __init__(self) -> None:
-        self._builder = TableBuilder(keep_examples=True)
+    def __init__(self, parallel: tuple[tuple[str, ...], ...]) -> None:
+        self._parallel = parallel
+        self._builder = TableBuilder(keep_examples=True, parallel=Parallel.of(parallel) if parallel else None)
         self._agents: dict[int, tuple[tuple[Hashable, ...], str]] = {}
         self._count: dict[int, int] = {}
         self._designs: set[int | None] = set()
@@ -112,6 +117,8 @@ class _Draft:
         agent, first = self._agents.setdefault(group, (replay.agent, replay.where))
         if agent != replay.agent:
             raise refused(replay.where, f"another agent or model than the replay of the same case at {first}")
+        if replay.parallel != self._parallel:
+            raise refused(replay.where, "parallel: other sets of tools than the first replay of its configuration has")
         index = self._count.get(group, 0) if replay.replay_index is None else replay.replay_index
         self._count[group] = self._count.get(group, 0) + 1
         self._providers.update([replay.provider] if replay.provider else [])
@@ -127,6 +134,10 @@ class _Draft:
             replay.cost_nusd,
             replay.latency_us,
         )
+        if replay.backend is not None:
+            self._builder.served_by(replay.backend)
+        if replay.started_at is not None:
+            self._builder.started(group, replay.started_at)
 
     def plan(self, recording: Recording) -> None:
         self._designs.add(recording.expected)
@@ -140,4 +151,5 @@ class _Draft:
             expected=next(iter(self._designs)) if len(self._designs) == 1 else None,
             providers=tuple(sorted(self._providers)),
             models=tuple(sorted(self._models)),
+            parallel=self._parallel,
         )

@@ -7,6 +7,7 @@ from typing import Any
 
 from dfah_cli.errors import ConfigurationError, OptionalDependencyError
 from dfah_cli.loading.replays.recorded import RecordedReplay, Recording, label, shown, value_hash
+from dfah_cli.metrics.backends import served_by
 from dfah_cli.metrics.paths import StepLike
 
 INSTALL = "reading .eval logs needs inspect_ai: python -m pip install 'dfah-cli[inspect]'"
@@ -46,6 +47,7 @@ def _replay(header: Any, sample: Any, where: str) -> RecordedReplay:
         decision=None if failed else label(_answer(sample)),
         steps=_steps(sample.messages, where),
         status="provider_error" if failed else "valid",
+        backend=served_by({"served_model": getattr(sample.output, "model", None)}),
         latency_us=round((getattr(sample, "total_time", None) or 0) * 1_000_000),
         where=where,
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 from dfah_cli.loading.replays import typed
 from dfah_cli.loading.replays.recorded import RecordedReplay, Recording, refused, shown, unreadable
+from dfah_cli.metrics.backends import served_by
 from dfah_cli.metrics.paths import StepLike
 from dfah_cli.records.enums import EpisodeStatus, ToolExecutionState
 
@@ -16,6 +17,7 @@ FIELDS = frozenset(
         *("configuration_id", "provider", "model", "agent_version", "task", "case_id", "replay_index"),
         *("decision", "parse_status", "tool_calls", "channels", "relogged", "status"),
         *("payload_hash", "endpoint", "cost_usd", "latency_ms"),
+        *("served_model", "system_fingerprint", "started_at", "parallel"),
     )
 )
 CALL_FIELDS = frozenset(("name", "argument_hash", "result_hash", "result_state", "execution_state"))
@@ -65,6 +67,11 @@ def replay(record: Mapping[str, Any], where: str) -> RecordedReplay:
         endpoint=typed.optional_text(record, "endpoint", where),
         cost_nusd=typed.amount(record, "cost_usd", where, 10**9),
         latency_us=typed.amount(record, "latency_ms", where, 1000),
+        backend=served_by(
+            {key: typed.optional_text(record, key, where) for key in ("served_model", "system_fingerprint")}
+        ),
+        started_at=typed.moment(record, "started_at", where),
+        parallel=_parallel(record, where),
         where=where,
     )
 
@@ -121,6 +128,17 @@ def _hash(call: Mapping[str, Any], key: str, state: str | None, where: str) -> s
     if found is not None and state in ("unavailable", "malformed", "not_applicable"):
         raise refused(where, f"{key}: its channel says {state}, yet there is a hash")
     return found
+
+
+def _parallel(record: Mapping[str, Any], where: str) -> tuple[tuple[str, ...], ...]:
+    """The declared sets in one order; none where the field is absent."""
+    found = record.get("parallel")
+    if found is None:
+        return ()
+    sets = [typed.items(names, f"{where}: parallel") for names in typed.items(found, f"{where}: parallel")]
+    if not all(names and all(type(name) is str and name.strip() for name in names) for names in sets):
+        raise refused(where, "parallel: expected arrays of tool names, none of them empty")
+    return tuple(sorted({tuple(sorted(set(names))) for names in sets}))
 
 
 def _known(record: Mapping[str, Any], fields: frozenset[str], where: str) -> None:

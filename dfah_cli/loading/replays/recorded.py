@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,8 @@ class RecordedReplay:
     agent: everything that must be equal for two replays to be replays of one agent (provider, model,
     version). decision: None = unavailable. steps: None = the path is unavailable; empty = no tool was
     called, and that is known; a hash in a step is None where it was not recorded. replay_index: None = in
-    order of appearance. where: file and line or record, for messages.
+    order of appearance. backend: what served it, None = not recorded. started_at: with its offset. parallel: sets of
+    tools whose calls may swap, sorted. where: file and line or record, for messages.
     """
 
     configuration_id: str
@@ -42,6 +44,9 @@ class RecordedReplay:
     endpoint: str | None = None
     cost_nusd: int = 0
     latency_us: int = 0
+    backend: str | None = None
+    started_at: datetime | None = None
+    parallel: tuple[tuple[str, ...], ...] = ()
 
 
 @frozen(kw_only=True)

@@ -10,15 +10,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import orjson
 from attrs import frozen
 
 from dfah_cli.loading.replays.recorded import RecordedReplay, label, refused, value_hash
+from dfah_cli.metrics.backends import served_by
 from dfah_cli.metrics.paths import StepLike
 
 SEMCONV = "1.41.0"
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 NO_CASE = "no attribute names the case of a run: each run is a case of its own"
 
 # The first that is present counts: ours, then the conventions, then older or vendors' spellings.
@@ -28,6 +31,8 @@ REPLAY = ("dfah.replay.index", "dfah.replay_index", "replay_index")
 DECISION = ("dfah.decision.label", "decision")
 PROVIDER = ("gen_ai.provider.name", "gen_ai.system")
 MODEL = ("gen_ai.request.model", "gen_ai.response.model")
+RESPONSE_MODEL = ("gen_ai.response.model",)
+FINGERPRINT = ("openai.response.system_fingerprint", "gen_ai.openai.response.system_fingerprint")
 AGENT = ("gen_ai.agent.name", "gen_ai.agent.id")
 ARGUMENTS = ("gen_ai.tool.call.arguments", "gcp.vertex.agent.tool_call_args", "tool.arguments")
 RESULT = ("gen_ai.tool.call.result", "gcp.vertex.agent.tool_response", "tool.result")
@@ -130,8 +135,24 @@ def _replay(run: Span, tree: _Tree) -> RecordedReplay:
         steps=_steps(run, tree),
         status="provider_error" if run.failed else "valid",
         latency_us=max(0, run.end - run.start) // 1000,
+        backend=_backend(run, tree),
+        started_at=_moment(run.start),
         where=run.where,
     )
+
+
+def _moment(nanoseconds: int) -> datetime | None:
+    try:
+        return EPOCH + timedelta(microseconds=nanoseconds // 1000) if nanoseconds > 0 else None
+    except OverflowError:
+        return None
+
+
+def _backend(run: Span, tree: _Tree) -> str | None:
+    """What the responses of the run and of everything in it say served them."""
+    spans = (run, *tree.below(run))
+    told = {"served_models": RESPONSE_MODEL, "fingerprints": FINGERPRINT}
+    return served_by({name: [one for span in spans if (one := span.first(keys))] for name, keys in told.items()})
 
 
 def _steps(run: Span, tree: _Tree) -> tuple[StepLike, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -70,6 +71,20 @@ def amount(record: Mapping[str, Any], key: str, where: str, scale: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value * scale < 2**62:
         raise refused(where, f"{key}: expected a non-negative number, found {_name(value)}")
     return round(value * scale)
+
+
+def moment(record: Mapping[str, Any], key: str, where: str) -> datetime | None:
+    """A time with its offset from UTC; None when it was not recorded."""
+    found = optional_text(record, key, where)
+    if found is None:
+        return None
+    try:
+        parsed = datetime.fromisoformat(found)
+    except ValueError:
+        parsed = None
+    if parsed is None or parsed.tzinfo is None:
+        raise refused(where, f"{key}: expected a time with its offset, such as 2026-01-31T09:00:00Z")
+    return parsed
 
 
 def one_of(record: Mapping[str, Any], key: str, where: str, known: tuple[str, ...]) -> str | None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -8,6 +10,8 @@ from dfah_cli.errors import ConfigurationError, ValidationError
 from dfah_cli.loading.replays import formats
 from dfah_cli.loading.replays.collect import Configuration, collect, selection
 from dfah_cli.metrics.measure import measure
+from dfah_cli.records.enums import PathMode
+from dfah_cli.workflow.measure import document, measure_files
 from tests.loading.replays.lines import a_file, a_line
 
 
@@ -94,3 +98,49 @@ def test_a_missing_file_and_a_foreign_folder_are_refused(tmp_path: Path) -> None
         formats.read(tmp_path)
     with pytest.raises(ConfigurationError, match="did you mean 'jaeger'"):
         formats.read(a_file(tmp_path, a_line()), "jager")
+
+
+SWAPS = [("T", "U"), ("U", "T")]
+
+
+def swapping(**more: Any) -> list[dict]:
+    return [a_line(replay_index=r, tool_calls=[{"name": n} for n in path], **more) for r, path in enumerate(SWAPS)]
+
+
+def test_calls_that_the_data_declare_parallel_may_swap_beside_the_strict_number(tmp_path: Path) -> None:
+    (found,) = measure_files([a_file(tmp_path, *swapping(parallel=[["U", "T"]]))]).configurations
+    assert found.configuration.parallel == (("T", "U"),)
+    assert found.loose is not None
+    assert (found.run.tar[PathMode.SEQ], found.loose.tar[PathMode.SEQ]) == (Fraction(1, 2), 1)
+    (bare,) = measure_files([a_file(tmp_path, *swapping())]).configurations
+    assert bare.loose is None
+
+
+@pytest.mark.parametrize("other", [None, [["T"]]])
+def test_one_configuration_declares_one_set_of_parallel_calls(tmp_path: Path, other: Any) -> None:
+    lines = swapping(parallel=[["T", "U"]])
+    lines[1]["parallel"] = other
+    with pytest.raises(ValidationError, match="line 2: parallel: other sets"):
+        collected(tmp_path, *lines)
+
+
+@pytest.mark.parametrize("wrong", [[[]], [["T", 3]], ["T"], "T", [[" "]]])
+def test_parallel_is_arrays_of_tool_names(tmp_path: Path, wrong: Any) -> None:
+    with pytest.raises(ValidationError, match="line 1: parallel"):
+        collected(tmp_path, a_line(parallel=wrong))
+
+
+def test_backends_and_starts_are_taken_where_they_are_recorded(tmp_path: Path) -> None:
+    told = {"served_model": "m-1", "system_fingerprint": "fp"}
+    lines = [a_line(replay_index=r, started_at=f"2026-01-31T09:00:0{r}Z", **told) for r in (0, 3)]
+    (found,) = document(measure_files([a_file(tmp_path, *lines)]))["configurations"]
+    assert found["replay_spread"] == {"cases": 1, "least_us": 3_000_000, "median_us": 3_000_000, "most_us": 3_000_000}
+    assert [row["name"] for row in found["backends"]["rows"]] == ["m-1 [fp]"]
+    (bare,) = document(measure_files([a_file(tmp_path, a_line(), a_line(replay_index=1))]))["configurations"]
+    assert (bare["replay_spread"], bare["backends"], bare["tar_partial_order"]) == (None, None, None)
+
+
+@pytest.mark.parametrize("wrong", ["yesterday", "2026-01-31T09:00:00"])
+def test_a_start_without_an_offset_is_refused(tmp_path: Path, wrong: str) -> None:
+    with pytest.raises(ValidationError, match="line 1: started_at: expected a time with its offset"):
+        collected(tmp_path, a_line(started_at=wrong))

@@ -146,3 +146,17 @@ def test_a_recorded_jaeger_run_is_one_replay_with_nothing_to_compare() -> None:
     run = measure(table.table, replays=None)
     assert run.dar is None
     assert ("single_replay_nothing_to_compare", 1) in run.reasons
+
+
+def test_what_the_responses_say_served_them_is_the_backend(tmp_path: Path) -> None:
+    spans = a_run(1, "A", "T")
+    spans[1]["attributes"] += [
+        attribute("gen_ai.response.model", "m-2026"),
+        attribute("openai.response.system_fingerprint", "fp"),
+    ]
+    path = tmp_path / "spans.json"
+    path.write_text(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}))
+    (found,) = formats.read(path).replays
+    assert found.backend == "m-2026 [fp]"
+    assert found.model == "m"
+    assert found.started_at is not None
