@@ -1,0 +1,28 @@
+"""The package Ray, which need not be there."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from dfah_cli.errors import OptionalDependencyError
+
+INSTALL = "engine ray needs the package ray; run: pip install 'dfah-cli[ray]'"
+
+
+def require() -> None:
+    """Nothing, when the package is installed.
+
+    Raises: OptionalDependencyError with the exact install command.
+    """
+    if find_spec("ray") is None:
+        raise OptionalDependencyError(INSTALL)
+
+
+def ray() -> Any:
+    """The module."""
+    # No usage telemetry: before the import, which reads it.
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    return import_module("ray")
