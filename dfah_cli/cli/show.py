@@ -15,9 +15,12 @@ from dfah_cli.errors import ExitCode
 if TYPE_CHECKING:
     from dfah_cli.gate.evaluate import GateResult
     from dfah_cli.gate.outcome import Outcome
+    from dfah_cli.records.run_plan import RunPlan
+    from dfah_cli.report.against import Against
     from dfah_cli.report.details import CaseDetail
     from dfah_cli.report.record import ReportColumns
     from dfah_cli.report.view import ReportView
+    from dfah_cli.store.places import RunUrl
     from dfah_cli.workflow.request import RunRequest
     from dfah_cli.workflow.run import FrozenPlan, RunResult
 
@@ -44,7 +47,7 @@ def show_run(result: RunResult, screen: Screen) -> None:
         screen.document(run_document(result))
         return
     details = run_details(result.run_dir, result.report)
-    view = view_with(result.report, result.gate_result, details)
+    view = view_with(result.report, result.gate_result, details, result.against)
     add_step_summary(view, screen)
     if screen.json:
         screen.document(run_document(result))
@@ -84,6 +87,8 @@ def _verdict_line(outcome: Outcome, why: str, code: ExitCode) -> Any:
 
 def _next(result: RunResult, view: ReportView) -> Iterator[str]:
     place = shlex.quote(str(result.run_dir))
+    if result.unfinished is not None:
+        yield result.unfinished
     if result.stop_reason is not None:
         yield f"to resume: {this_command()}"
     if view.attention:
@@ -106,7 +111,7 @@ def _quoted(text: str) -> str:
     return quoted(text)
 
 
-def _shown(path: Path) -> str:
+def _shown(path: object) -> str:
     from dfah_cli.render.text import escape
 
     return escape(str(path))
@@ -129,10 +134,11 @@ def run_document(result: RunResult) -> dict[str, Any]:
                 "why": _why(result),
             }
         },
+        result.against,
     )
 
 
-def run_details(run_dir: Path, report: ReportColumns) -> tuple[CaseDetail, ...]:
+def run_details(run_dir: Path | RunUrl, report: ReportColumns) -> tuple[CaseDetail, ...]:
     """Replays of the cases, where there is something to look at and not too many of them."""
     from dfah_cli.report.details import case_details
     from dfah_cli.workflow.analyze import analyze
@@ -145,12 +151,17 @@ def run_details(run_dir: Path, report: ReportColumns) -> tuple[CaseDetail, ...]:
     return tuple(case_details(verified.table))
 
 
-def view_with(report: ReportColumns, result: GateResult | None, details: Sequence[CaseDetail] = ()) -> ReportView:
-    """The view of a report with its gate."""
+def view_with(
+    report: ReportColumns,
+    result: GateResult | None,
+    details: Sequence[CaseDetail] = (),
+    against: Against | None = None,
+) -> ReportView:
+    """The view of a report with its gate and its baseline."""
     from dfah_cli.gate.outcome import gate_view
     from dfah_cli.report.view import view_of
 
-    return view_of(report, gate=gate_view(result), details=details)
+    return view_of(report, gate=gate_view(result), details=details, against=against)
 
 
 def add_step_summary(view: ReportView, screen: Screen) -> None:
@@ -195,6 +206,14 @@ def plan_document(frozen: FrozenPlan) -> dict[str, Any]:
     }
 
 
+def _observed(plan: RunPlan) -> list[tuple[str, str]]:
+    """How the episodes will be observed, where that is not the usual way."""
+    from dfah_cli.records.tool_source import told
+
+    rows = [] if plan.tools is None else [("tools", told(plan.tools))]
+    return rows if plan.digest_key_id is None else [*rows, ("digest_key", plan.digest_key_id)]
+
+
 def show_plan(frozen: FrozenPlan, screen: Screen) -> None:
     """What a request would run; nothing was dispatched."""
     if screen.json:
@@ -215,6 +234,7 @@ def show_plan(frozen: FrozenPlan, screen: Screen) -> None:
         ("calls", f"at most {plan.episodes_planned}"),
         ("cost", f"at most {ceiling}" if frozen.cost_ceiling_usd is not None else ceiling),
         ("time_limit", "none" if plan.episode_timeout_s is None else f"{plan.episode_timeout_s:g} s an episode"),
+        *_observed(plan),
         ("out", str(frozen.run_dir)),
         ("dispatched", "nothing"),
     )

@@ -5,16 +5,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from dfah_cli.gate.evaluate import GateResult
 from dfah_cli.gate.outcome import gate_view
-from dfah_cli.render import charts
+from dfah_cli.render import against_charts, charts
 from dfah_cli.render.text import escape
 from dfah_cli.report import words
+from dfah_cli.report.against_view import AgainstView
 from dfah_cli.report.details import CaseDetail, ReplayCell
 from dfah_cli.report.divergence import Branch, divergence_tree
 from dfah_cli.report.overview import Overview
@@ -24,9 +25,12 @@ from dfah_cli.report.view import ReportView, view_of
 
 if TYPE_CHECKING:
     from jinja2 import Template
+    from markupsafe import Markup
 
 STATIC_ROWS = 60
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+NAMED_CASES = 60
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+BEYOND = "#"
 
 
 def html(view: ReportView, details: Sequence[CaseDetail] = ()) -> str:
@@ -46,15 +50,41 @@ def html(view: ReportView, details: Sequence[CaseDetail] = ()) -> str:
         agreement=charts.agreement_chart(view.tasks),
         ladder=charts.ladder_chart(view.tasks),
         ladder_names=charts.LADDER,
-        latency=charts.histogram([cell.latency_us for cell in cells], words.duration, "Latency"),
-        cost=charts.histogram([cell.cost_nusd for cell in cells if cell.cost_nusd], words.money, "Cost"),
+        lost=charts.anything_lost(view.tasks),
+        spreads=spreads(cells),
         rows=rows,
         static_rows=rows[:STATIC_ROWS],
         data=safe_json(rows),
+        **_against(view.against),
         proof=proof_columns(view.checks),
         proof_names=PROOF_NAMES,
         share=words.share,
     )
+
+
+def spreads(cells: Sequence[ReplayCell]) -> list[tuple[str, str, Markup]]:
+    """Name, words and picture of what an episode took; the picture is empty when all took the same."""
+    costs = [cell.cost_nusd for cell in cells if cell.cost_nusd]
+    told: list[tuple[str, list[int], Callable[[int], str]]] = [
+        ("Time in the adapter call", [cell.latency_us for cell in cells], words.duration)
+    ]
+    told += [("Cost, where it is above zero", costs, words.money)]
+    return [
+        (name, words.spread(values, spell), charts.histogram(values, spell, name))
+        for name, values, spell in told
+        if values
+    ]
+
+
+def _against(view: AgainstView | None) -> dict[str, Any]:
+    rows = () if view is None else view.rows
+    return {
+        "most": NAMED_CASES,
+        "moves": against_charts.change_bars(rows),
+        "change_scale": against_charts.change_scale(rows),
+        "sides": against_charts.sides_chart(rows),
+        "sides_by_task": against_charts.tasks_chart(() if view is None else view.tasks),
+    }
 
 
 def render_html(report: ReportColumns, result: GateResult | None = None, details: Sequence[CaseDetail] = ()) -> str:
@@ -146,10 +176,14 @@ def _replays(detail: CaseDetail | None) -> dict[str, Any]:
 def _cell(cell: ReplayCell, labels: list[str]) -> list[Any]:
     """Letter of the path, place of its decision among the case's decisions, and words for both."""
     judged = cell.decision is not None and cell.variant is not None and str(cell.status) == "valid"
-    letter = LETTERS[cell.variant % 26] if judged and cell.variant is not None else "×"
+    letter = _letter(cell.variant) if judged and cell.variant is not None else "×"
     place = labels.index(cell.decision) if cell.decision in labels else -1
     told = escape(cell.decision) if judged and cell.decision else str(cell.status)
     return [letter, place if judged else -1, f"replay {cell.replay_index}: {told}, path {letter}"]
+
+
+def _letter(variant: int) -> str:
+    return LETTERS[variant] if variant < len(LETTERS) else BEYOND
 
 
 def cell_class(cell: list[Any]) -> str:

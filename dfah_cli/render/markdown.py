@@ -5,7 +5,7 @@ User text stands in code spans or escaped cells: it can be neither markup nor a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from dfah_cli.render.text import escape
 from dfah_cli.report.rows import PROOF_NAMES, proof_columns
@@ -43,6 +43,7 @@ def _lines(view: ReportView) -> Iterator[str]:
     yield from _metrics(view)
     yield ""
     yield f"Two replays agree: decision {view.pairwise[0].bracketed}, path {view.pairwise[1].bracketed}."
+    yield from _against(view)
     yield from _tasks(view)
     yield from _cases(view)
     yield from _reasons(view)
@@ -77,6 +78,50 @@ def _metrics(view: ReportView) -> Iterator[str]:
         for row in view.metrics
     )
     yield from _table(("metric", "value", "95 % interval", "n", "gate", "verdict"), rows)
+
+
+def _against(view: ReportView) -> Iterator[str]:
+    held = view.against
+    if held is None:
+        return
+    yield ""
+    yield f"### Against the baseline {code(held.base)}"
+    yield ""
+    yield escape(held.sentence)
+    if held.refused is not None:
+        return
+    yield ""
+    yield " · ".join([held.scope, *([held.flags] if held.flags else [])])
+    yield ""
+    rows = (
+        (row.label, f"{row.base} ({row.base_interval})", f"{row.now} ({row.now_interval})",
+         f"{row.change} ({row.change_interval})", "" if row.gate is None else row.gate.bound,
+         "" if row.gate is None else SIGN[row.gate.verdict])
+        for row in held.rows
+    )  # fmt: skip
+    yield from _table(("metric", "baseline", "this run", "change", "gate", "verdict"), rows)
+    yield ""
+    yield from _table(
+        ("drift", "mean index", "exact test", "so that"), ((d.level, d.mean, d.p, d.reading) for d in held.drift)
+    )
+    if held.flips:
+        yield ""
+        flips = ((code(f.case_id), code(f.task), code(f.old), code(f.new)) for f in held.flips[:CASES])
+        yield from _table(("changed decision", "task", "baseline", "this run"), flips)
+        yield from _more(held.flips)
+    for told, names in (("Newly flagged", held.newly_flagged), ("No longer flagged", held.no_longer_flagged)):
+        if names:
+            yield ""
+            yield f"{told}: {', '.join(map(code, names[:CASES]))}" + (
+                f" … {len(names) - CASES} more" if len(names) > CASES else ""
+            )
+    yield from (f"\n{escape(told)}" for told in (*held.alarms, *held.remarks))
+
+
+def _more(items: Sequence[object]) -> Iterator[str]:
+    if len(items) > CASES:
+        yield ""
+        yield f"… {len(items) - CASES} more"
 
 
 def _tasks(view: ReportView) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dfah_cli.render.text import fact
+from dfah_cli.report.against_view import AgainstView
 from dfah_cli.report.rows import PROOF, GateRow, MetricRow
 from dfah_cli.report.view import ReportView
 
@@ -28,6 +29,8 @@ def plain_lines(view: ReportView) -> Iterator[str]:
     for reason, groups in view.reasons:
         yield fact(ineligible=reason, cases=groups)
     yield from (_check(check) for check in view.checks)
+    if view.against is not None:
+        yield from _against(view.against)
     if view.gate_verdict is not None:
         yield fact(gate=view.gate_verdict)
     yield from (fact(fact=name, value=value) for name, value in view.facts)
@@ -43,6 +46,22 @@ def _metric(row: MetricRow) -> str:
         unit=row.unit,
         gate=None if row.gate is None else row.gate.verdict,
     )
+
+
+def _against(held: AgainstView) -> Iterator[str]:
+    yield fact(baseline=held.base, found=held.sentence, scope=held.scope or None)
+    for row in held.rows:
+        yield fact(against=row.key, base=row.base, now=row.now, change=row.change, interval=row.change_interval,
+                   gate=None if row.gate is None else row.gate.verdict)  # fmt: skip
+    for drift in held.drift:
+        yield fact(
+            drift=drift.level, mean=drift.mean, p=drift.p.removeprefix("p ").removeprefix("= "), reading=drift.reading
+        )
+    for flip in held.flips[:CASES]:
+        yield fact(flipped=flip.case_id, task=flip.task, base=flip.old, now=flip.new)
+    if held.refused is None:
+        yield fact(flipped_cases=len(held.flips), newly_flagged=len(held.newly_flagged),
+                   no_longer_flagged=len(held.no_longer_flagged))  # fmt: skip
 
 
 def _check(check: GateRow) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from dfah_cli.render.text import escape
+from dfah_cli.report.against_view import AgainstView
 from dfah_cli.report.rows import PROOF_NAMES, MetricRow, TaskRow, proof_columns
 from dfah_cli.report.view import ReportView
 
@@ -46,6 +47,7 @@ def report_renderables(view: ReportView, width: int = 100) -> Iterator[Renderabl
         if view.attention > CASES:
             yield _text(f"… {view.attention - CASES} more", "dim")
     yield from _unjudged(view)
+    yield from _against(view)
     yield from _other_checks(view)
 
 
@@ -84,6 +86,9 @@ def narrow_lines(view: ReportView) -> Iterator[str]:
         yield ""
         yield f"{escape(case.case_id)}: {case.status}, {escape(case.decision)}"
         yield f"  {case.paths} on one path; {case.kind}; {escape(case.parts_at)}"
+    if view.against is not None:
+        yield ""
+        yield from _narrow_against(view.against)
     for reason, groups in view.reasons:
         yield f"not judged: {groups} for {escape(reason)}"
     for check in view.checks:
@@ -94,6 +99,16 @@ def narrow_lines(view: ReportView) -> Iterator[str]:
                 yield f"  {', '.join(proof)}"
     if view.suppositions:
         yield view.suppositions
+
+
+def _narrow_against(held: AgainstView) -> Iterator[str]:
+    yield f"against {escape(held.base)}: {escape(held.sentence)}"
+    for row in held.rows:
+        yield f"{row.label} {row.base}, now {row.now}: {row.change} ({row.change_interval})"
+    for flip in held.flips[:CASES]:
+        yield f"{escape(flip.case_id)}: {escape(flip.old)}, now {escape(flip.new)}"
+    if held.refused is None:
+        yield " · ".join([held.scope, *([held.flags] if held.flags else [])])
 
 
 def _headline(view: ReportView) -> Table:
@@ -159,6 +174,28 @@ def _unjudged(view: ReportView) -> Iterator[RenderableType]:
         for reason, groups in view.reasons:
             _row(table, escape(reason), str(groups))
         yield table
+
+
+def _against(view: ReportView) -> Iterator[RenderableType]:
+    held = view.against
+    if held is None:
+        return
+    yield _text("")
+    yield _text(f"against {escape(held.base)}: {escape(held.sentence)}", "bold")
+    if held.refused is not None:
+        return
+    table = _table(
+        ("", "left"), ("baseline", "right"), ("this run", "right"), ("change", "right"), ("95 % interval", "left")
+    )
+    for row in held.rows:
+        _row(table, row.label, row.base, row.now, row.change, row.change_interval)
+    yield table
+    if held.flips:
+        flips = _table(("decision changed", "left"), ("baseline", "left"), ("this run", "left"))
+        for flip in held.flips[:CASES]:
+            _row(flips, escape(flip.case_id), escape(flip.old), escape(flip.new))
+        yield flips
+    yield _text(" · ".join([held.scope, *([held.flags] if held.flags else [])]), "dim")
 
 
 def _other_checks(view: ReportView) -> Iterator[RenderableType]:

@@ -13,6 +13,7 @@ from dfah_cli.report.rows import MetricRow
 from dfah_cli.report.view import metric_rows
 
 Run = tuple[str, ReportColumns, str | None]
+WITHIN = "within the intervals"
 DRIFT = {"dar": "DAR", "tar.seq": "TAR.seq", "gap": "gap", "flags_per_100": "flags"}
 
 
@@ -34,11 +35,17 @@ class OverviewRow:
     last: str
     gate: str | None
 
+    @property
+    def moved(self) -> bool:
+        """Whether the run drifted from the one before it."""
+        return self.drift not in (words.UNAVAILABLE, WITHIN)
+
 
 @frozen(kw_only=True)
 class Overview:
-    """The runs in the order of their last episode. remarks: what must not be compared."""
+    """The runs in the order of their last episode. sentence: which drifted. remarks: what must not be compared."""
 
+    sentence: str
     rows: tuple[OverviewRow, ...]
     remarks: tuple[str, ...]
 
@@ -46,8 +53,10 @@ class Overview:
 def overview(runs: Sequence[Run]) -> Overview:
     """The overview of (label, report, gate verdict)."""
     ordered = sorted(runs, key=lambda run: (run[1].created_at is None, run[1].created_at or 0, run[0]))
+    rows = tuple(_row(run, _before(index, ordered)) for index, run in enumerate(ordered))
     return Overview(
-        rows=tuple(_row(run, _before(index, ordered)) for index, run in enumerate(ordered)),
+        sentence=_sentence(rows),
+        rows=rows,
         remarks=tuple(_remarks([report for _, report, _ in ordered])),
     )
 
@@ -74,7 +83,19 @@ def drift(before: ReportColumns | None, now: ReportColumns) -> str:
         if name in earlier and name in later
         if later[name].low > earlier[name].high or later[name].high < earlier[name].low
     ]
-    return ", ".join(moved) or "within the intervals"
+    return ", ".join(moved) or WITHIN
+
+
+def _sentence(rows: Sequence[OverviewRow]) -> str:
+    moved = [f"{row.label} ({row.drift})" for row in rows if row.moved]
+    if moved:
+        verb = "run moved" if len(moved) == 1 else "runs moved"
+        return f"{len(moved)} of {len(rows)} {verb} beyond the intervals of the run before: {words.listed(moved, 3)}."
+    if all(row.drift == words.UNAVAILABLE for row in rows):
+        return (
+            f"{words.count(len(rows), 'run')}; no two of them have the same suite and replays, so drift cannot be seen."
+        )
+    return f"No drift: every run of {len(rows)} stays within the intervals of the one before it."
 
 
 def _row(run: Run, before: ReportColumns | None) -> OverviewRow:
@@ -91,7 +112,7 @@ def _row(run: Run, before: ReportColumns | None) -> OverviewRow:
         pairwise=words.with_interval(report.pairwise_decision, intervals_by_name(report).get("pairwise.decision")),
         drift=drift(before, report),
         cost=words.money(report.total_cost_nusd),
-        last=words.UNAVAILABLE if report.created_at is None else report.created_at.isoformat(timespec="seconds"),
+        last=words.UNAVAILABLE if report.created_at is None else f"{report.created_at:%Y-%m-%d %H:%M} UTC",
         gate=verdict,
     )
 

@@ -42,6 +42,7 @@ class GateRow:
         return f"{'≥' if self.at_least else '≤'} {text}"
 
 
+Range = tuple[float, float]
 PROOF = ("proof", "cases", "needed", "note")
 PROOF_NAMES = {"proof": "bound", "cases": "cases", "needed": "cases needed", "note": "note"}
 
@@ -58,6 +59,16 @@ class GateView:
     verdict: str
     checks: tuple[GateRow, ...]
     suppositions: str = ""
+
+    @property
+    def told(self) -> str:
+        """Which checks do not pass, in one sentence; empty when all do."""
+        failing = [check.name for check in self.checks if check.verdict == "fail"]
+        undecided = [check.name for check in self.checks if check.verdict == "inconclusive"]
+        parts = [f"{words.listed(failing)} {'fails' if len(failing) == 1 else 'fail'}"] if failing else []
+        parts += [f"{words.listed(undecided)} {'is' if len(undecided) == 1 else 'are'} undecided"] if undecided else []
+        many = len(failing) + len(undecided)
+        return f"{many} of {words.count(len(self.checks), 'check')}: {'; '.join(parts)}" if parts else ""
 
 
 @frozen(kw_only=True)
@@ -77,7 +88,7 @@ class MetricRow:
     @property
     def interval(self) -> str:
         """`low – high`, or empty."""
-        return f"{self.low} – {self.high}" if self.low else ""
+        return words.interval(self.low, self.high) if self.low else ""
 
     @property
     def bracketed(self) -> str:
@@ -87,7 +98,7 @@ class MetricRow:
 
 @frozen(kw_only=True)
 class TaskRow:
-    """Agreement of one task."""
+    """Agreement of one task. dar_range, seq_range: 95 % interval, None when none was computed."""
 
     task: str
     cases: int
@@ -97,6 +108,18 @@ class TaskRow:
     flags: int
     numbers: TaskReport
     ladder: Ladder
+    dar_range: Range | None = None
+    seq_range: Range | None = None
+
+    @property
+    def dar_interval(self) -> str:
+        """`low – high` of DAR, or empty."""
+        return words.between(self.dar_range)
+
+    @property
+    def seq_interval(self) -> str:
+        """`low – high` of TAR.seq, or empty."""
+        return words.between(self.seq_range)
 
 
 @frozen(kw_only=True)

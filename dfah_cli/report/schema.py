@@ -14,6 +14,7 @@ from dfah_cli.report.record import ReportColumns
 
 FORMAT = "dfah-report-1"
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+COMPARISON = {"type": ["object", "null"], "required": ["base", "base_name", "refused", "moves", "found"]}
 HEX64 = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 
 
@@ -36,7 +37,9 @@ def report_schema() -> dict[str, Any]:
             "artifacts_verified": {"type": "boolean"},
             "flags_per_100_cases": number,
             "sequence_flags_per_100_cases": number,
+            "tar_partial_order": {"type": ["object", "null"]},
             "gate": {"type": ["object", "null"], "required": ["passed", "verdict", "checks"]},
+            "comparison": COMPARISON,
         },
         "required": ["format", "report", "artifacts_verified", "flags_per_100_cases", "gate"],
     }

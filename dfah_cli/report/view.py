@@ -9,13 +9,18 @@ from collections.abc import Iterable, Sequence
 
 from attrs import frozen
 
+from dfah_cli.records.tool_source import told
 from dfah_cli.report import words
-from dfah_cli.report.cases import CaseReport, MetricInterval, TaskReport
+from dfah_cli.report.against import Against
+from dfah_cli.report.against_view import AgainstView, against_view
+from dfah_cli.report.cases import CaseReport, MetricInterval, ReplaySpread
 from dfah_cli.report.details import CaseDetail
+from dfah_cli.report.diagnosis import DiagnosisTable
 from dfah_cli.report.divergence import first_parting
 from dfah_cli.report.limits import intervals_by_name, limits
 from dfah_cli.report.record import ReportColumns
 from dfah_cli.report.rows import CaseRow, GateRow, GateView, MetricRow, TaskRow
+from dfah_cli.report.task_rows import task_rows
 
 INTERVAL_NAMES = {"dar": "dar", "tar_seq": "tar.seq", "gap": "gap", "flags_per_100_cases": "flags_per_100"}
 
@@ -39,7 +44,10 @@ class ReportView:
     reasons: tuple[tuple[str, int], ...]
     checks: tuple[GateRow, ...]
     gate_verdict: str | None
+    gate_told: str
     suppositions: str
+    against: AgainstView | None
+    diagnosis: tuple[DiagnosisTable, ...]
     facts: tuple[tuple[str, str], ...]
     limits: tuple[str, ...]
 
@@ -49,6 +57,8 @@ def view_of(
     *,
     gate: GateView | None = None,
     details: Iterable[CaseDetail] = (),
+    against: Against | None = None,
+    diagnosis: tuple[DiagnosisTable, ...] = (),
 ) -> ReportView:
     """The view of a report; details, when given, name the decision of a case and the step at which its paths part."""
     known = {detail.case_id: detail for detail in details}
@@ -65,15 +75,18 @@ def view_of(
         sentence=words.verdict_sentence(report),
         status=str(report.status),
         mode=str(report.mode),
-        metrics=metric_rows(report, checks),
+        metrics=with_partial_order(report, metric_rows(report, checks)),
         pairwise=pairwise_rows(report),
-        tasks=tuple(map(_task_row, report.task_reports)),
+        tasks=task_rows(report),
         cases=cases,
         attention=sum(1 for case in report.case_reports if _deserves(case)),
         reasons=tuple((reason.reason, reason.groups) for reason in report.ineligibility_reasons),
         checks=checks,
         gate_verdict=None if gate is None else gate.verdict,
+        gate_told="" if gate is None else gate.told,
         suppositions="" if gate is None else gate.suppositions,
+        against=None if against is None else against_view(against, gate),
+        diagnosis=diagnosis,
         facts=_facts(report),
         limits=limits(report),
     )
@@ -122,6 +135,17 @@ def metric_rows(report: ReportColumns, checks: Sequence[GateRow]) -> tuple[Metri
     return tuple(_metric_row(report, row, intervals.get(INTERVAL_NAMES[row[0]]), gates.get(row[0])) for row in rows)
 
 
+def with_partial_order(report: ReportColumns, rows: tuple[MetricRow, ...]) -> tuple[MetricRow, ...]:
+    """With TAR.seq where calls declared parallel may swap, when the suite declares such calls."""
+    if report.partial_order is None:
+        return rows
+    tar = report.partial_order.tar
+    number = None if tar is None else tar.seq
+    row = ("tar_seq_partial_order", "TAR.seq, parallel", words.share(number), number)
+    beside = _metric_row(report, row, intervals_by_name(report).get("tar.seq.partial_order"), None)
+    return (*rows[:2], beside, *rows[2:])
+
+
 def _metric_row(
     report: ReportColumns,
     row: tuple[str, str, str, float | None],
@@ -152,19 +176,6 @@ def pairwise_rows(report: ReportColumns) -> tuple[MetricRow, MetricRow]:
     return (
         _metric_row(report, told, known.get("pairwise.decision"), None),
         _metric_row(report, walked, known.get("pairwise.path.strong"), None),
-    )
-
-
-def _task_row(task: TaskReport) -> TaskRow:
-    return TaskRow(
-        task=task.task,
-        cases=task.cases,
-        dar=words.share(task.dar),
-        tar_seq=words.share(task.tar.seq),
-        gap=words.share(task.gap),
-        flags=task.flagged_groups,
-        numbers=task,
-        ladder=task.ladder,
     )
 
 
@@ -199,6 +210,25 @@ def _scope(report: ReportColumns) -> str:
     return "all cases of the suite"
 
 
+def spread_text(spread: ReplaySpread | None) -> str:
+    """How far apart in time the replays of a case started."""
+    if spread is None:
+        return words.UNAVAILABLE
+    median, most = words.duration(spread.median_us), words.duration(spread.most_us)
+    return f"{median} in the median case, {most} at most (first to last start)"
+
+
+def observed_facts(report: ReportColumns) -> tuple[tuple[str, str], ...]:
+    """How the episodes were observed, where that is not the usual way."""
+    found = [] if report.tools is None else [("tool results", told(report.tools))]
+    if report.episodes_not_recorded:
+        lacking = f"of {report.episodes_planned}: the recording has no result for a call of theirs"
+        found.append(("not recorded", f"{words.count(report.episodes_not_recorded, 'episode')} {lacking}"))
+    if report.digest_key_id is not None:
+        found.append(("digest key", report.digest_key_id))
+    return tuple(found)
+
+
 def _facts(report: ReportColumns) -> tuple[tuple[str, str], ...]:
     manifest = report.manifest
     return (
@@ -209,7 +239,9 @@ def _facts(report: ReportColumns) -> tuple[tuple[str, str], ...]:
         ("eligible", f"{report.episodes_eligible} of {report.episodes_planned}"),
         ("cost", words.money(report.total_cost_nusd)),
         ("time in calls", words.duration(report.total_latency_us)),
+        ("replays apart", spread_text(report.replay_spread)),
         ("schedule seed", str(report.schedule_seed)),
+        *observed_facts(report),
         ("run plan", report.run_plan_sha256),
         ("manifest", manifest.hash),
         ("commitment", report.commitment),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from dfah_cli.metrics.alignment import Edit
 from dfah_cli.metrics.paths import StepLike
 from dfah_cli.records.enums import PathVariationKind
@@ -31,18 +33,46 @@ def share(value: float | None) -> str:
     return f"{value:.1e}" if abs(value) < 0.5 else f"{value:.9f}"
 
 
-def with_interval(value: float | None, interval: MetricInterval | None) -> str:
+def with_interval(value: float | None, limits: MetricInterval | None) -> str:
     """A share and its interval in brackets, when there is one."""
-    if interval is None:
+    if limits is None:
         return share(value)
-    return f"{share(value)} ({share(interval.low)} – {share(interval.high)})"
+    return f"{share(value)} ({between((limits.low, limits.high))})"
+
+
+def between(limits: tuple[float, float] | None) -> str:
+    """An interval of shares, or empty."""
+    return "" if limits is None else interval(share(limits[0]), share(limits[1]))
+
+
+def interval(low: str, high: str) -> str:
+    """Two spelled limits; a dash between numbers with signs would be read as a sign itself."""
+    return f"{low} to {high}" if {low[:1], high[:1]} & {"-", "+"} else f"{low} – {high}"
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """The first names, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def rate(value: float | None) -> str:
     """A rate per 100 with one decimal."""
     if value is None:
         return UNAVAILABLE
-    return f"{value:.1f}" if value == 0.0 or value >= 0.05 else f"{value:.3f}"
+    return f"{value:.1f}" if value == 0.0 or abs(value) >= 0.05 else f"{value:.3f}"
+
+
+def signed(text: str) -> str:
+    """A spelled number as a change: with its sign unless it is zero."""
+    return text if text.startswith("-") or not text.strip("0.") or text == UNAVAILABLE else f"+{text}"
+
+
+def chance(p: float) -> str:
+    """The p value of an exact test."""
+    if p < 0.0001:
+        return "p < 0.0001"
+    return f"p = {p:.{4 if p < 0.01 else 3 if p < 0.1 else 2}f}"
 
 
 def money(nusd: int | None) -> str:
@@ -65,6 +95,16 @@ def duration(us: float | None) -> str:
         return f"{seconds:.1f} s"
     minutes, seconds = divmod(round(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d}"
+
+
+def spread(values: Sequence[int], spell: Callable[[int], str]) -> str:
+    """What most of the values are, by nearest rank. values: at least one."""
+    ordered = sorted(values)
+    if ordered[0] == ordered[-1]:
+        return f"{spell(ordered[0])} for each of {count(len(ordered), 'episode')}."
+    half, most = ordered[(len(ordered) - 1) // 2], ordered[-(-95 * len(ordered) // 100) - 1]
+    told = f"up to {spell(half)}, 95 % up to {spell(most)}, the largest {spell(ordered[-1])}"
+    return f"Half of {count(len(ordered), 'episode')} took {told}."
 
 
 def short(digest: str | None) -> str:

@@ -6,19 +6,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from attrs import asdict, field, frozen
+from attrs import field, frozen
 
 from dfah_cli.errors import EligibilityError, ExitCode, ManifestMismatchError, SuiteVersionMismatchError
 from dfah_cli.gate.checks import GateCheck, Verdict, verdict_of
 from dfah_cli.gate.not_worse import check_of
-from dfah_cli.metrics.intervals import outward
 from dfah_cli.metrics.paired import Measured
 from dfah_cli.metrics.versus import Comparison, compare_runs, non_inferiority
 from dfah_cli.records.codec import plain
 from dfah_cli.records.enums import ReportStatus
+from dfah_cli.render.comparison import comparison_object
 from dfah_cli.report.baseline import Baseline, baseline_of, contract_problems, named
-from dfah_cli.report.compare import Allowances
+from dfah_cli.report.compare import DIGEST_KEY, TOOL_RESULTS, Allowances, check_seen_alike
 from dfah_cli.report.record import Report
+from dfah_cli.store.places import place_of
 from dfah_cli.workflow.analyze import Analysis, analyze
 from dfah_cli.workflow.baselines import baseline_from
 
@@ -64,7 +65,7 @@ def compare(base: str | Path, candidate: str | Path, question: Question) -> Answ
     Raises: ConfigurationError, ArtifactError; SuiteVersionMismatchError, ManifestMismatchError or EligibilityError
     for runs that may not be compared.
     """
-    one = analyze(base) if Path(base).is_dir() else None
+    one = analyze(base) if place_of(base).is_dir() else None
     pinned = baseline_from(Path(base)) if one is None else baseline_of(one.report, _measured(one))
     other = analyze(candidate)
     _check(pinned, other.report, question)
@@ -87,7 +88,9 @@ def _measured(analysis: Analysis) -> Measured:
 
 def _check(base: Baseline, report: Report, question: Question) -> None:
     allowed = question.allowed
-    problems = [name for name in contract_problems(base, report) if not allowed.cross_version or name == "suite"]
+    check_seen_alike(base, report, cross_tools=allowed.cross_tools and not question.same_agent)
+    found = [name for name in contract_problems(base, report) if name not in (TOOL_RESULTS, DIGEST_KEY)]
+    problems = [name for name in found if not allowed.cross_version or name == "suite"]
     if problems:
         raise SuiteVersionMismatchError(f"the runs are not about the same cases: {', '.join(problems)} differ")
     if base.manifest_hash != report.manifest.hash and (question.same_agent or not allowed.cross_manifest):
@@ -115,6 +118,7 @@ def _difference(base: Baseline, one: Report | None, other: Report, question: Que
             one,
             allow_cross_manifest=allowed.cross_manifest,
             allow_cross_version=allowed.cross_version,
+            allow_cross_tools=allowed.cross_tools,
             allow_partial=allowed.partial,
         )
     assert other.tar is not None
@@ -153,45 +157,8 @@ def document(answer: Answer) -> dict[str, Any]:
         "candidate": answer.candidate.report_id,
         "same_evidence": answer.base.commitment == answer.candidate.commitment,
         "difference": dict(answer.difference),
-        "cases": len(found.pairing.cases),
-        "replays": found.pairing.replays,
-        "rarefied": found.pairing.rarefied,
-        "only_base": [list(key) for key in found.pairing.only_base],
-        "only_candidate": [list(key) for key in found.pairing.only_candidate],
-        "differences": [_interval(one) for one in found.differences],
-        "drift": {level: {"mean": float(test.mean), "p": test.p} for level, test in found.drift.items()},
-        "alarms": [asdict(alarm) for alarm in found.alarms],
-        "flips": [
-            {
-                "task": flip.task,
-                "case_id": flip.case_id,
-                "base": " | ".join(flip.old),
-                "candidate": " | ".join(flip.new),
-                "drift": float(flip.drift),
-            }
-            for flip in found.flips
-        ],
-        "newly_flagged": [key.case_id for key in found.newly_flagged],
-        "no_longer_flagged": [key.case_id for key in found.no_longer_flagged],
-        "flags_p": found.flags_p,
+        **comparison_object(found),
         "checks": [plain(check) for check in answer.checks],
         "verdict": None if answer.verdict is None else str(answer.verdict),
         "exit_code": int(answer.code),
-    }
-
-
-def _interval(one: Any) -> dict[str, Any]:
-    low, high = outward(one.interval)
-    return {
-        "metric": one.metric,
-        "value": one.interval.value,
-        "low": low,
-        "high": high,
-        "level": one.interval.level,
-        "method": str(one.interval.method),
-        "n": one.interval.cases,
-        "scope": str(one.interval.scope),
-        "rose": one.rose,
-        "same": one.same,
-        "fell": one.fell,
     }

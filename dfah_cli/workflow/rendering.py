@@ -15,7 +15,9 @@ from dfah_cli.metrics.measure import RunMeasurement
 from dfah_cli.render.json import json_text, report_document
 from dfah_cli.render.junit import junit
 from dfah_cli.render.markdown import markdown
+from dfah_cli.report.against import Against
 from dfah_cli.report.details import CaseDetail, case_details
+from dfah_cli.report.diagnosis import DiagnosisTable, diagnosis
 from dfah_cli.report.record import ReportColumns
 from dfah_cli.report.view import ReportView, view_of
 
@@ -31,10 +33,13 @@ class Rendered:
     result: GateResult | None
     details: Sequence[CaseDetail]
     ineligible: Sequence[tuple[str, str, Sequence[str]]]
+    against: Against | None = None
+    diagnosis: tuple[DiagnosisTable, ...] = ()
 
     def view(self) -> ReportView:
         """The report as strings, with its gate."""
-        return view_of(self.report, gate=gate_view(self.result), details=self.details)
+        return view_of(self.report, gate=gate_view(self.result), details=self.details, against=self.against,
+                       diagnosis=self.diagnosis)  # fmt: skip
 
 
 def _html(rendered: Rendered) -> str:
@@ -48,7 +53,7 @@ FORMATS: dict[str, Callable[[Rendered], str]] = {
     # The suite stays the same while an agent changes, so a later comment finds this one.
     "md": lambda rendered: markdown(rendered.view(), key=rendered.report.suite_id),
     "junit": lambda rendered: junit(rendered.view(), rendered.ineligible),
-    "json": lambda rendered: json_text(report_document(rendered.report, rendered.result)),
+    "json": lambda rendered: json_text(report_document(rendered.report, rendered.result, against=rendered.against)),
 }
 
 SUFFIXES = {".html": "html", ".htm": "html", ".md": "md", ".markdown": "md", ".xml": "junit", ".json": "json"}
@@ -67,12 +72,27 @@ def format_of(path: Path) -> str:
 
 
 def prepare(
-    report: ReportColumns, result: GateResult | None, verified: VerifiedRun, measurement: RunMeasurement
+    report: ReportColumns,
+    result: GateResult | None,
+    verified: VerifiedRun,
+    measurement: RunMeasurement,
+    against: Against | None = None,
 ) -> Rendered:
     """What the renderers need of a run; paths of single replays are there when verification kept examples."""
     details = tuple(case_details(verified.table)) if len(verified.table.groups) <= MAX_DETAILED_CASES else ()
     ineligible = [(group.task, group.case_id, group.reasons) for group in measurement.groups if not group.eligible]
-    return Rendered(report=report, result=result, details=details, ineligible=ineligible)
+    return Rendered(
+        report=report,
+        result=result,
+        details=details,
+        ineligible=ineligible,
+        against=against,
+        diagnosis=diagnosis(verified.table, measurement).tables if details and _has_paths(verified) else (),
+    )
+
+
+def _has_paths(verified: VerifiedRun) -> bool:
+    return len(verified.table.examples) == len(verified.table.path_ids)
 
 
 def render(rendered: Rendered, kind: str) -> str:

@@ -8,7 +8,6 @@ from typing import Any
 
 from attrs import frozen
 
-from dfah_cli.adapter.contract import Agent
 from dfah_cli.errors import ExitCode
 from dfah_cli.evidence.verify import VerifiedRun
 from dfah_cli.execution.events import Observer, silent
@@ -16,8 +15,12 @@ from dfah_cli.gate.evaluate import GateResult
 from dfah_cli.gate.outcome import Outcome, judge
 from dfah_cli.metrics.measure import RunMeasurement
 from dfah_cli.records.suite import Suite
+from dfah_cli.report.against import Against
 from dfah_cli.report.record import Report
-from dfah_cli.workflow.freezing import FrozenPlan, check_engine, load, plan_only
+from dfah_cli.store.places import RunUrl, place_of
+from dfah_cli.workflow.engines import executed_by
+from dfah_cli.workflow.freezing import FrozenPlan, load, plan_only
+from dfah_cli.workflow.judging import against, baseline_of_policy
 from dfah_cli.workflow.replay import Replay
 from dfah_cli.workflow.request import RunRequest
 
@@ -34,11 +37,13 @@ class RunResult:
     verified: VerifiedRun
     measurement: RunMeasurement
     gate_result: GateResult | None
+    against: Against | None
     outcome: Outcome
-    run_dir: Path
+    run_dir: Path | RunUrl
     calls_made: int
     reused: int
     stop_reason: str | None
+    unfinished: str | None = None
 
     @property
     def exit_code(self) -> ExitCode:
@@ -50,7 +55,6 @@ def make_replay(
     request: RunRequest, suite: Suite, observer: Observer = silent, *, parent: Mapping[str, str] | None = None
 ) -> Replay:
     """The replay a request describes. parent: plan digest and commitment of the run that it succeeds."""
-    check_engine(request)
     return Replay(
         suite=suite,
         replays=request.replays,
@@ -60,8 +64,15 @@ def make_replay(
         only=request.case,
         limit=request.limit,
         schedule=request.schedule,
+        tools_mode=request.tools,
+        tools_file=request.tools_file,
+        tools_key_env=request.tools_key_env,
+        tools_results=request.tools_results,
+        tools_latency=request.tools_latency,
+        digest_key_env=request.digest_key_env,
         out=request.out,
         store=request.store,
+        shards=request.shards,
         concurrency=request.concurrency,
         mode=request.mode,
         gate=request.policy,
@@ -70,20 +81,12 @@ def make_replay(
         capture_tool_arguments=request.capture_tool_arguments,
         recover_stale_lease=request.recover_stale_lease,
         lease_token=request.lease_token,
-        provenance={**references(request), **({} if parent is None else {"parent": dict(parent)})},
+        provenance={
+            **references(request),
+            **({} if parent is None else {"parent": dict(parent)}),
+        },
         observer=observer,
     )
-
-
-def isolated(agent: Agent, suite: Suite, request: RunRequest) -> Agent:
-    """The agent itself, or what stands for it when its episodes are to run in processes of their own."""
-    if request.isolation is None:
-        return agent
-    from dfah_cli.engines.isolation.agent import IsolatedAgent
-    from dfah_cli.engines.isolation.process import Load
-
-    where = Load(adapter=request.adapter, agent=request.agent, suite=request.suite, memory_mb=request.worker_memory_mb)
-    return IsolatedAgent(agent, suite, where, fresh=request.isolation == "fresh")
 
 
 def references(request: RunRequest) -> dict[str, Any]:
@@ -101,7 +104,7 @@ def execute(request: RunRequest, observer: Observer = silent, *, parent: Mapping
     Raises: DFAHError; nothing was dispatched when it is a ConfigurationError or a LeaseError.
     """
     agent, suite = load(request)
-    agent = isolated(agent, suite, request)
+    agent = executed_by(request, agent, suite)
     replay = make_replay(request, suite, observer, parent=parent)
     recorded = replay.record(agent)
     run_dir = replay.output_path(agent.manifest)
@@ -110,17 +113,19 @@ def execute(request: RunRequest, observer: Observer = silent, *, parent: Mapping
         verified=recorded.verified,
         measurement=recorded.measurement,
         gate_result=recorded.gate_result,
+        against=against(recorded.report, recorded.verified, recorded.measurement, baseline_of_policy(request.policy)),
         outcome=judge(recorded.report, recorded.gate_result, mode=replay.mode),
         run_dir=run_dir,
         calls_made=recorded.tally.calls,
         reused=recorded.tally.reused,
         stop_reason=recorded.tally.stop_reason,
+        unfinished=recorded.unfinished,
     )
     write_report_files(request, result)
     return result
 
 
-def write_report_files(request: RunRequest, result: RunResult) -> tuple[Path, ...]:
+def write_report_files(request: RunRequest, result: RunResult) -> tuple[Path | RunUrl, ...]:
     """The report files a request asks for; by default they lie in the run directory."""
     if not request.report:
         return ()
@@ -129,6 +134,6 @@ def write_report_files(request: RunRequest, result: RunResult) -> tuple[Path, ..
     from dfah_cli.workflow.rendering import FILE_NAMES, prepare, render
 
     analysis = analyze(result.run_dir, mode=result.report.mode, keep_examples=True)
-    rendered = prepare(analysis.report, result.gate_result, analysis.verified, analysis.measurement)
-    places = [(one.format, Path(one.file or result.run_dir / FILE_NAMES[one.format])) for one in request.report]
+    rendered = prepare(analysis.report, result.gate_result, analysis.verified, analysis.measurement, result.against)
+    places = [(one.format, place_of(one.file or result.run_dir / FILE_NAMES[one.format])) for one in request.report]
     return tuple(write_export(place, render(rendered, kind)) for kind, place in places)

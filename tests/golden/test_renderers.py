@@ -8,18 +8,23 @@ from io import StringIO
 from typing import NamedTuple
 
 import pytest
+from attrs import evolve
 
 from dfah_cli.gate.evaluate import Gate, GateResult
+from dfah_cli.gate.grounds import Grounds
 from dfah_cli.gate.outcome import gate_view
 from dfah_cli.metrics.measure import measure
-from dfah_cli.records.policy import GatePolicy
-from dfah_cli.render.html import render_html
+from dfah_cli.metrics.paired import Measured
+from dfah_cli.records.policy import GatePolicy, NonInferiorityPolicy
+from dfah_cli.render.html import html
 from dfah_cli.render.inspection import case_document, case_facts, case_lines
 from dfah_cli.render.json import json_text, report_document
 from dfah_cli.render.junit import junit
 from dfah_cli.render.markdown import markdown
 from dfah_cli.render.plain import plain_lines
 from dfah_cli.render.terminal import report_renderables
+from dfah_cli.report.against import Against, held_against
+from dfah_cli.report.baseline import Baseline, baseline_of, named
 from dfah_cli.report.details import CaseDetail, case_details
 from dfah_cli.report.record import Report
 from dfah_cli.report.state import state_report
@@ -28,6 +33,9 @@ from tests.metrics.build import a_table
 from tests.report.build import ARGS, FLAGS, MULTIPLICITY, ORDER, STABLE, Groups, a_run
 
 POLICY = GatePolicy(min_dar=0.95, min_tar_seq=0.5, max_gap=0.05, max_flags_per_100_cases=5)
+BASE_POLICY = evolve(
+    POLICY, non_inferiority=NonInferiorityPolicy(baseline="base.json", dar=0.05, tar_seq=0.05, flags_per_100=10)
+)
 HOSTILE: Groups = {
     ("<b>task</b>|`x`", "</script><script>alert(1)</script>"): ORDER,
     ("[red]t[/red]", "[/x] \u202egnp.exe\u200b"): ARGS,
@@ -41,28 +49,48 @@ class Sample(NamedTuple):
     result: GateResult | None
     details: tuple[CaseDetail, ...]
     ineligible: Sequence[tuple[str, str, tuple[str, ...]]]
+    against: Against | None = None
 
     @property
     def view(self) -> ReportView:
-        return view_of(self.report, gate=gate_view(self.result), details=self.details)
+        return view_of(self.report, gate=gate_view(self.result), details=self.details, against=self.against)
 
 
-def sample(groups: Groups, *, gated: bool, status: dict[tuple[str, int], str] | None = None) -> Sample:
+def sample(
+    groups: Groups,
+    *,
+    gated: bool,
+    status: dict[tuple[str, int], str] | None = None,
+    base: Baseline | None = None,
+) -> Sample:
     run = a_run(groups, status=status)
     numbers = measure(run.table, replays=3)
     report = state_report(run, numbers)
+    measured = Measured(run.table, numbers)
+    policy = POLICY if base is None else BASE_POLICY
     return Sample(
         report=report,
-        result=Gate(POLICY).evaluate(report) if gated else None,
+        result=Gate(policy).evaluate(report, Grounds(measured=measured, baseline=base)) if gated else None,
         details=tuple(case_details(a_table(groups, status=status, keep_examples=True))),
         ineligible=[(g.task, g.case_id, g.reasons) for g in numbers.groups if not g.eligible],
+        against=None if base is None else held_against(base, "base.json", report, named(measured)),
     )
+
+
+def baseline() -> Baseline:
+    """A run of the same cases, of which two decided otherwise."""
+    earlier = {key: [("dismiss", path) for _, path in replays] for key, replays in HOSTILE.items()}
+    run = a_run({**HOSTILE, **dict(list(earlier.items())[:2])}, model="model-v0")
+    numbers = measure(run.table, replays=3)
+    return baseline_of(state_report(run, numbers), Measured(run.table, numbers))
 
 
 SAMPLES = {
     "mixed": sample(FLAGS, gated=True),
     "hostile": sample(HOSTILE, gated=True),
     "partial": sample(FLAGS, gated=True, status={("A", 1): "parse_failure", ("D", 0): "provider_error"}),
+    "against": sample(HOSTILE, gated=True, base=baseline()),
+    "refused": sample(FLAGS, gated=True, base=evolve(baseline(), fixture_hash="9" * 64)),
     "nothing": sample({("t", "A"): STABLE}, gated=False, status={("A", i): "refusal" for i in range(3)}),
 }
 
@@ -82,9 +110,9 @@ RENDERERS: dict[str, Callable[[Sample], str]] = {
     "terminal.txt": lambda s: terminal_text(s.view, 100),
     "narrow.txt": lambda s: terminal_text(s.view, 40),
     "md": lambda s: markdown(s.view),
-    "json": lambda s: json_text(report_document(s.report, s.result)),
+    "json": lambda s: json_text(report_document(s.report, s.result, against=s.against)),
     "junit.xml": lambda s: junit(s.view, s.ineligible),
-    "html": lambda s: render_html(s.report, s.result, s.details),
+    "html": lambda s: html(s.view, s.details),
     "cases.txt": lambda s: "\n\n".join("\n".join(case_lines(d, case_of(s, d))) for d in s.details) + "\n",
     "facts.txt": lambda s: "\n".join(line for d in s.details for line in case_facts(d, case_of(s, d))) + "\n",
     "cases.json": lambda s: json_text([case_document(d, case_of(s, d)) for d in s.details]),

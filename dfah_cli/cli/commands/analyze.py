@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from dfah_cli.cli.options import COMMON, REPORT_FILES, option, stacked
 from dfah_cli.cli.screen import Screen
+
+if TYPE_CHECKING:
+    from dfah_cli.workflow.analyze import Analysis
+    from dfah_cli.workflow.judging import Judged
 
 
 @click.command(name="analyze")
@@ -61,14 +67,13 @@ def named(outputs: tuple[str, ...]) -> list[tuple[str, str]]:
     return [(format_of(Path(name)), name) for name in outputs]
 
 
-def write_outputs(found: object, files: list[tuple[str, str]], result: object = None) -> list[str]:
+def write_outputs(found: Analysis, files: list[tuple[str, str]], told: Judged | None = None) -> list[str]:
     """Report files of an analysis, replaced atomically; nothing is written when a format is unknown."""
     if not files:
         return []
-    from dfah_cli.workflow.analyze import Analysis
     from dfah_cli.workflow.export import write_export
     from dfah_cli.workflow.rendering import prepare, render
 
-    assert isinstance(found, Analysis)
-    rendered = prepare(found.report, result, found.verified, found.measurement)  # type: ignore[arg-type]
+    result, against = (None, None) if told is None else (told.result, told.against)
+    rendered = prepare(found.report, result, found.verified, found.measurement, against)
     return [str(write_export(name, render(rendered, kind))) for kind, name in files]

@@ -11,11 +11,13 @@ from dfah_cli.cli.options import COMMON, REPORT_FILES, option, stacked
 from dfah_cli.cli.screen import Screen
 
 if TYPE_CHECKING:
-    from dfah_cli.gate.evaluate import Gate, GateResult
-    from dfah_cli.gate.grounds import Grounds
+    from dfah_cli.gate.evaluate import GateResult
     from dfah_cli.gate.outcome import Outcome
+    from dfah_cli.records.policy import GatePolicy
+    from dfah_cli.report.record import ReportColumns
     from dfah_cli.report.view import ReportView
     from dfah_cli.workflow.analyze import Analysis
+    from dfah_cli.workflow.judging import Judged
 
 
 @click.command(name="gate")
@@ -37,47 +39,48 @@ def command(run: str, policy: str, outputs: tuple[str, ...], allow_unverified: b
     from dfah_cli.cli.commands.analyze import named, write_outputs
     from dfah_cli.cli.edge import replaced
     from dfah_cli.cli.show import add_step_summary, view_with
-    from dfah_cli.gate.evaluate import Gate
     from dfah_cli.gate.outcome import judge
     from dfah_cli.loading.policies import load_policy
     from dfah_cli.records.enums import ReplayMode
     from dfah_cli.workflow.analyze import analyze, load_report
 
     files = named(outputs)
-    gate = Gate(load_policy(policy))
+    rules = load_policy(policy)
     found = None if Path(run).is_file() else analyze(run, keep_examples=bool(files))
     report = load_report(run, allow_unverified=allow_unverified) if found is None else found.report
-    grounds = _grounds(gate, found)
-    result = gate.evaluate(report, grounds)
+    judgement = _judged(rules, report, found)
+    result = judgement.result
+    assert result is not None
     outcome = judge(report, result, mode=ReplayMode.BLOCKING)
-    told = {"policy_sha256": gate.policy.sha256, "why": outcome.why,
+    told = {"policy_sha256": rules.sha256, "why": outcome.why,
             "attempts": None if found is None else len(found.verified.gates)}  # fmt: skip
-    written = [] if found is None else write_outputs(found, files, result)
+    written = [] if found is None else write_outputs(found, files, judgement)
     screen = Screen(as_json=as_json)
-    view = view_with(report, result)
+    view = view_with(report, result, against=judgement.against)
     add_step_summary(view, screen)
     if screen.json:
         from dfah_cli.render.json import report_document
 
-        screen.document(report_document(report, result, told))
+        screen.document(report_document(report, result, told, judgement.against))
     else:
-        _show(view, gate.policy.sha256, outcome, screen)
+        _show(view, rules.sha256, outcome, screen)
         _suppose(view, result, screen)
-        screen.fact(attempts_recorded=told["attempts"], tries=grounds.tries)
+        screen.fact(attempts_recorded=told["attempts"], tries=judgement.grounds.tries)
         for place in written:
             screen.fact(written=place)
     screen.flush()
     return replaced(outcome.code)
 
 
-def _grounds(gate: Gate, found: Analysis | None) -> Grounds:
+def _judged(policy: GatePolicy, report: ReportColumns, found: Analysis | None) -> Judged:
     from dfah_cli.execution.clock import SystemClock
+    from dfah_cli.gate.evaluate import Gate
     from dfah_cli.gate.grounds import NONE
-    from dfah_cli.workflow.grounds import grounds_for
+    from dfah_cli.workflow.judging import Judged, judged
 
     if found is None:
-        return NONE
-    return grounds_for(gate.policy, found.verified, found.measurement, on=SystemClock().now().date())
+        return Judged(result=Gate(policy).evaluate(report), grounds=NONE, against=None)
+    return judged(found, policy, on=SystemClock().now().date())
 
 
 def _show(view: ReportView, policy_sha256: str, outcome: Outcome, screen: Screen) -> None:

@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const byId = (id) => document.getElementById(id);
-  const HEIGHT = 31, MARGIN = 12, COLUMNS = ["id", "task", "status", "decision", "strip", "paths", "kind", "parts"];
+  const HEIGHT = 31, MARGIN = 12, PRINTED = 60, COLUMNS = ["id", "task", "status", "decision", "strip", "paths", "kind", "parts"];
   const ORDER = { "decision changed": 0, "flagged": 1, "not judged": 2, "stable": 3 };
   const body = byId("rows"), scroll = byId("scroll"), table = byId("table"), dialog = byId("dialog");
   const all = JSON.parse(byId("data").textContent);
@@ -24,6 +24,12 @@
     if (row.strip.length > 40) cell.append(make("span", "… " + row.strip.length));
     return cell;
   };
+  const opener = (row) => {
+    const open = make("button", row.id, "open");
+    open.type = "button";
+    open.addEventListener("click", () => explain(row));
+    return open;
+  };
   const line = (row, index) => {
     const tr = make("tr");
     tr.setAttribute("aria-rowindex", String(index + 2));
@@ -32,10 +38,7 @@
       const cell = make(key === "id" ? "th" : "td", key === "id" ? undefined : row[key], key === "status" ? "s-" + row.status.replaceAll(" ", "-") : "");
       if (key === "id") {
         cell.scope = "row";
-        const open = make("button", row.id);
-        open.type = "button";
-        open.addEventListener("click", () => explain(row));
-        cell.append(open);
+        cell.append(opener(row));
       } else cell.title = row[key];
       tr.append(cell);
     }
@@ -60,6 +63,17 @@
     if (to < shown.length) rows.push(space(shown.length - to));
     body.replaceChildren(...rows);
   };
+  // Paper cannot scroll: what deserves attention first, and how many more there are.
+  const print = () => {
+    const rows = shown.slice(0, PRINTED).map(line);
+    if (shown.length > PRINTED) {
+      const tr = make("tr"), td = make("td", `… ${shown.length - PRINTED} more cases`);
+      td.colSpan = COLUMNS.length;
+      tr.append(td);
+      rows.push(tr);
+    }
+    body.replaceChildren(...rows);
+  };
   const explain = (row) => {
     byId("d-title").textContent = row.id;
     byId("d-text").textContent = `task ${row.task} · ${row.status} · decision ${row.decision} · same path ${row.paths} · kind ${row.kind} · ${row.parts}`;
@@ -68,9 +82,24 @@
       item.append(make("code", steps), " ", make("span", "replays " + replays, "who"));
       return item;
     }));
+    byId("d-replays").replaceChildren(...row.strip.map((cell) => make("li", cell[2])));
     dialog.showModal();
   };
   const value = (row) => sortKey === "strip" ? new Set(row.strip.map((cell) => cell[0])).size : sortKey === "status" ? ORDER[row.status] : row[sortKey];
+  // The widest text of a column within its limits, in characters; without this the table would jump while it is scrolled.
+  const LIMITS = { id: [8, 28], task: [6, 18], status: [10, 16], decision: [9, 30], strip: [9, 107], paths: [9, 9], kind: [6, 21], parts: [9, 46] };
+  const fit = () => {
+    let total = 0;
+    for (const head of table.tHead.querySelectorAll("th")) {
+      const key = head.dataset.key, [least, most] = LIMITS[key];
+      let widest = 0;
+      for (const row of all) widest = Math.max(widest, key === "strip" ? 2.6 * Math.min(row.strip.length, 41) : row[key].length);
+      const width = Math.min(most, Math.max(least, widest)) + 3;
+      head.style.width = width + "ch";
+      total += width;
+    }
+    table.style.minWidth = total + "ch";
+  };
   const apply = () => {
     const text = byId("q").value.toLowerCase();
     const wanted = ["status", "task", "kind"].map((key) => [key, byId("f-" + key).value]).filter((pair) => pair[1]);
@@ -103,10 +132,18 @@
       });
       head.replaceChildren(button);
     }
+    const known = new Map(all.map((row) => [row.id, row]));
+    for (const place of document.querySelectorAll("[data-case]")) {
+      const row = known.get(place.dataset.case);
+      if (row) place.replaceChildren(opener(row));
+    }
     byId("q").addEventListener("input", apply);
     scroll.addEventListener("scroll", () => requestAnimationFrame(() => draw(false)), { passive: true });
+    addEventListener("beforeprint", print);
+    addEventListener("afterprint", () => draw(true));
     byId("tools").hidden = false;
     byId("static-trees").remove();
+    fit();
     table.classList.add("live");
     apply();
   };
