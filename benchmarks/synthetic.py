@@ -8,7 +8,8 @@ from random import Random
 
 from dfah_cli.adapter.manifest import build_manifest
 from dfah_cli.canonical import canonical_bytes, digest
-from dfah_cli.execution.outcome import Attempt, Judge, Returned
+from dfah_cli.execution.ends import Returned
+from dfah_cli.execution.outcome import Attempt, Judge
 from dfah_cli.planning.plan import Design, PlannedRun, make_plan
 from dfah_cli.records.case import Case
 from dfah_cli.records.codec import plain
@@ -84,7 +85,13 @@ def _fill(writer: RunWriter, planned: PlannedRun, manifest: Manifest, seed: int,
             key = keys.episode(slot.case_id, slot.replay_index)
             at = START + timedelta(milliseconds=ordinal)
             intents.append(
-                intent_body(ordinal=ordinal, key=key, at=time_text(at), reserved_nusd=0, idempotency_key=key)
+                intent_body(
+                    ordinal=ordinal,
+                    key=key,
+                    at=time_text(at),
+                    reserved_nusd=0,
+                    idempotency_key=keys.idempotency(slot.case_id, slot.replay_index),
+                )
             )
             attempt = Attempt(
                 slot=slot,

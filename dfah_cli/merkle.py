@@ -42,13 +42,20 @@ class CompactRange:
 
     def append(self, digest: bytes) -> None:
         """Adds the next record digest."""
-        node = sha256(b"\x00" + digest).digest()
+        self.extend((digest,))
+
+    def extend(self, digests: Iterable[bytes]) -> None:
+        """Adds the next record digests, in order."""
         size, peaks = self.size, self._peaks
-        while size & 1:
-            node = sha256(b"\x01" + peaks.pop() + node).digest()
-            size >>= 1
-        peaks.append(node)
-        self.size += 1
+        for digest in digests:
+            node = sha256(b"\x00" + digest).digest()
+            left = size
+            while left & 1:
+                node = sha256(b"\x01" + peaks.pop() + node).digest()
+                left >>= 1
+            peaks.append(node)
+            size += 1
+        self.size = size
 
     def root(self) -> bytes:
         """The root over everything appended; `EMPTY_ROOT` when nothing was."""
@@ -70,8 +77,7 @@ class CompactRange:
 def tree_root(digests: Iterable[bytes]) -> bytes:
     """The root over record digests in order; `EMPTY_ROOT` for none."""
     tree = CompactRange()
-    for digest in digests:
-        tree.append(digest)
+    tree.extend(digests)
     return tree.root()
 
 

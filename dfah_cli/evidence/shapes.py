@@ -6,6 +6,7 @@ Parse provenance and errors have few distinct contents, so each is built once an
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
@@ -21,6 +22,7 @@ CALL = frozenset(
     ("name", "arguments_hash", "arguments", "call_id", "output_hash", "result_state", "execution_state", "latency_us")
 )
 MAX = 2**53
+TIME_LENGTH = 27
 
 Part = Mapping[str, Any]
 Content = tuple[tuple[str, ...], tuple[Any, ...], tuple[type, ...]]
@@ -61,6 +63,17 @@ def is_call(part: Part) -> bool:
         and (call_id is None or is_name(call_id))
         and (arguments is None or is_object(arguments))
     )
+
+
+def is_time(text: Any) -> bool:
+    """Whether a value is a UTC time with microseconds, as all times here are written."""
+    if type(text) is not str or len(text) != TIME_LENGTH or text[-1] != "Z":
+        return False
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def is_name(value: Any) -> bool:

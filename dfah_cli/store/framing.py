@@ -88,7 +88,7 @@ class Line(NamedTuple):
     raw: bytes
 
     def framed(self) -> bytes:
-        return b"%b%b%b%b}\n" % (PREFIX, self.h.encode("ascii"), MIDDLE, self.raw)
+        return b'{"h":"%b","r":%b}\n' % (self.h.encode("ascii"), self.raw)
 
 
 def line_of(raw: bytes) -> Line:
@@ -109,12 +109,12 @@ def parse_line(line: bytes) -> Line:
     Raises: ArtifactError when the frame or the digest is wrong.
     """
     raw = line[BODY_START:-2]
+    h = sha256(raw).hexdigest()
+    if line[:BODY_START] == b'{"h":"%b","r":' % h.encode() and line[-2:] == b"}\n":
+        return Line(h, raw)
     if line[:6] != PREFIX or line[70:BODY_START] != MIDDLE or line[-2:] != b"}\n":
         raise ArtifactError("the line is not framed as a record")
-    h = sha256(raw).hexdigest()
-    if h.encode("ascii") != line[6:70]:
-        raise ArtifactError("the body does not match its digest")
-    return Line(h, raw)
+    raise ArtifactError("the body does not match its digest")
 
 
 def is_commit(line: bytes) -> bool:
@@ -129,7 +129,7 @@ def padding(end: int) -> bytes:
         return b""
     if missing == 1:
         missing += BLOCK  # an LF alone would be an empty line, which line tools may drop
-    return b" " * (missing - 1) + b"\n"
+    return b"\n".rjust(missing)
 
 
 class CommitMark(NamedTuple):

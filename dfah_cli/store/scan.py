@@ -87,40 +87,39 @@ class SegmentScan:
 
     def _next(self) -> Batch | None:
         lines: list[Line] = []
-        tree = self.tree.copy()
         at = self.end
-        while True:
-            raw = self._line(at)
-            if raw is None:
-                return None
+        while (raw := self._line(at)) is not None:
             if is_commit(raw):
-                return self._commit(lines, tree, at, raw)
+                return self._commit(lines, at, raw)
             try:
-                line = parse_line(raw)
+                lines.append(parse_line(raw))
             except ArtifactError as error:
                 self._stop(error, len(lines))
                 return None
-            tree.append(bytes.fromhex(line.h))
-            lines.append(line)
             at += len(raw)
+        return None
 
     def _line(self, at: int) -> bytes | None:
         """The line at an offset, its LF included; None when the segment ends before one."""
-        searched = at
-        while True:
-            stop = self._buffer.find(b"\n", searched - self._base)
-            if stop >= 0:
-                return self._buffer[at - self._base : stop + 1]
-            searched = self._base + len(self._buffer)
-            if searched - self.end > SCAN_LIMIT:
-                self._stop(ArtifactError("no commit line within 16 MiB"), 0)
+        while (stop := self._buffer.find(b"\n", at - self._base)) < 0:
+            if not self._reads_on():
                 return None
-            if not self._fill():
-                if self._base + len(self._buffer) > self.end:
-                    self._stop(ArtifactError("the segment ends inside a batch"), 0)
-                return None
+        return self._buffer[at - self._base : stop + 1]
 
-    def _commit(self, lines: list[Line], tree: CompactRange, at: int, raw: bytes) -> Batch | None:
+    def _reads_on(self) -> bool:
+        """Whether there is more to find the end of a batch in."""
+        if self._base + len(self._buffer) - self.end > SCAN_LIMIT:
+            self._stop(ArtifactError("no commit line within 16 MiB"), 0)
+            return False
+        if self._fill():
+            return True
+        if self._base + len(self._buffer) > self.end:
+            self._stop(ArtifactError("the segment ends inside a batch"), 0)
+        return False
+
+    def _commit(self, lines: list[Line], at: int, raw: bytes) -> Batch | None:
+        tree = self.tree.copy()
+        tree.extend([bytes.fromhex(line.h) for line in lines])
         mark = CommitMark(self.b, tree.size, self.end, tree.root().hex())
         if not lines or raw != mark.line():
             error = ArtifactError("the commit line does not continue the log (batch, count, offset or root)")
