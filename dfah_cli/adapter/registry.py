@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from dfah_cli.adapter.functions import is_async
 from dfah_cli.adapter.session import RegisteredTool, ToolSession
+from dfah_cli.adapter.tape import EpisodeTape
 from dfah_cli.errors import ConfigurationError
 from dfah_cli.records.suite import Suite, tool_schema_hash
 from dfah_cli.records.tool_spec import ToolSpec
@@ -92,10 +93,13 @@ class ToolRegistry:
         id_prefix: str = "tool",
         capture_arguments: bool = False,
         clock: Callable[[], float] = time.perf_counter,
+        tape: EpisodeTape | None = None,
     ) -> ToolSession:
         """The record of one episode's calls; freezes the registry.
 
-        id_prefix: call ids are `<id_prefix>-<4-digit index>`.
+        id_prefix: call ids are `<id_prefix>-<4-digit index>`. tape: where results are recorded or come from.
         """
         self.freeze()
-        return ToolSession(self._tools, id_prefix=id_prefix, capture_arguments=capture_arguments, clock=clock)
+        return ToolSession(
+            self._tools, id_prefix=id_prefix, capture_arguments=capture_arguments, clock=clock, tape=tape
+        )

@@ -16,8 +16,9 @@ from typing import Any, NoReturn
 from attrs import define, field, frozen
 
 from dfah_cli.adapter import functions
+from dfah_cli.adapter.tape import EpisodeTape
 from dfah_cli.canonical import canonical_bytes, copy_json, digest, digest_bytes
-from dfah_cli.errors import AgentContractError, ToolExecutionError, ValidationError
+from dfah_cli.errors import AgentContractError, NotRecordedError, ToolExecutionError, ValidationError
 from dfah_cli.records.enums import ChannelState, ToolExecutionState
 from dfah_cli.records.fields import check_printable
 from dfah_cli.records.tool_spec import ToolSpec
@@ -71,7 +72,9 @@ class ToolSession:
         id_prefix: str,
         capture_arguments: bool,
         clock: Callable[[], float],
+        tape: EpisodeTape | None = None,
     ) -> None:
+        """tape: where results are recorded or come from; None when the tools are simply called."""
         self._tools = tools
         self._id_prefix = id_prefix
         self._capture = capture_arguments
@@ -79,6 +82,8 @@ class ToolSession:
         self._entries: list[_Entry] = []
         self._final: tuple[ToolCall, ...] | None = None
         self._lock = threading.Lock()
+        self._tape = tape
+        self.unrecorded = 0  # calls that a recording had no result for
 
     async def call(self, name: str, /, **arguments: Any) -> Any:
         """The raw result of a tool; a plain function runs in a worker thread.
@@ -87,7 +92,10 @@ class ToolSession:
         """
         entry = self._record(name, arguments)
         tool, accepted = self._admit(entry, name)
-        return self._settle(entry, await _execute(tool, accepted))
+        if self._tape is None:
+            return self._settle(entry, await _execute(tool, accepted))
+        taped = self._tape.call(tool.spec.name, str(entry.request.arguments_hash))
+        return self._settle(entry, await taped.answer(functools.partial(_execute, tool, accepted)))
 
     def call_sync(self, name: str, /, **arguments: Any) -> Any:
         """`call` for plain adapters: blocks this thread until the tool is done.
@@ -98,10 +106,15 @@ class ToolSession:
             raise AgentContractError("call_sync inside an event loop would hold it; await context.tools.call(...)")
         entry = self._record(name, arguments)
         tool, accepted = self._admit(entry, name)
-        outcome = functions.outcome_of(functools.partial(tool.function, **accepted))
-        if isinstance(outcome, functions.Returned) and inspect.isawaitable(outcome.value):
-            outcome = functions.outcome_of(functools.partial(asyncio.run, _awaited(outcome.value)))
-        return self._settle(entry, outcome)
+        if self._tape is None:
+            return self._settle(entry, _execute_sync(tool, accepted))
+        taped = self._tape.call(tool.spec.name, str(entry.request.arguments_hash))
+        return self._settle(entry, taped.answer_sync(functools.partial(_execute_sync, tool, accepted)))
+
+    @property
+    def is_taped(self) -> bool:
+        """Whether results are recorded or come from a recording: a call may give another value than the tool did."""
+        return self._tape is not None
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
@@ -122,6 +135,8 @@ class ToolSession:
         with self._lock:
             if self._final is None:
                 self._final = calls
+        if self._tape is not None:
+            self._tape.close()
 
     def _record(self, name: object, arguments: dict[str, Any]) -> _Entry:
         entry = _Entry(_request(name, arguments, self._capture), self._clock())
@@ -155,6 +170,9 @@ class ToolSession:
         name = entry.request.name
         if isinstance(outcome, functions.Raised):
             self._finish(entry, ToolExecutionState.ERROR, ChannelState.MALFORMED)
+            if isinstance(outcome.problem, NotRecordedError):
+                self.unrecorded += 1
+                raise outcome.problem
             kind = type(outcome.problem).__name__
             raise ToolExecutionError(f"tool {name!r} failed: {kind}") from outcome.problem
         try:
@@ -214,6 +232,13 @@ async def _execute(tool: RegisteredTool, arguments: dict[str, Any]) -> functions
         return functions.Raised(problem)
     except BaseException as problem:  # noqa: BLE001 - whatever a tool raises is the outcome of its call
         return functions.Raised(problem)
+
+
+def _execute_sync(tool: RegisteredTool, arguments: dict[str, Any]) -> functions.Outcome:
+    outcome = functions.outcome_of(functools.partial(tool.function, **arguments))
+    if isinstance(outcome, functions.Returned) and inspect.isawaitable(outcome.value):
+        return functions.outcome_of(functools.partial(asyncio.run, _awaited(outcome.value)))
+    return outcome
 
 
 async def _awaited(value: Any) -> Any:

@@ -15,7 +15,8 @@ from dfah_cli.workflow.request import DECLARED, REPORT_FORMATS, Engine, ReportFi
 SAME = (
     *("replays", "seed", "sample_rate", "episode_timeout_s", "limit", "mode", "concurrency", "out", "store"),
     *("budget_usd", "max_episode_cost_usd", "capture_tool_arguments", "recover_stale_lease", "lease_token"),
-    *("isolation", "worker_memory_mb", "schedule"),
+    *("isolation", "worker_memory_mb", "schedule", "digest_key_env"),
+    *("tools", "tools_file", "tools_key_env", "tools_results", "tools_latency"),
 )
 
 

@@ -18,6 +18,7 @@ from dfah_cli.evidence.claims import Claim
 from dfah_cli.records.enums import ChannelState, DispatchState, EpisodeStatus, ToolExecutionState
 from dfah_cli.records.fields import HEX64
 from dfah_cli.records.manifest import Manifest
+from dfah_cli.records.tool_source import NOT_RECORDED
 from dfah_cli.records.trajectory import Step
 from dfah_cli.records.wire import parameters_digest
 
@@ -193,6 +194,12 @@ def cost(body: Body, place: Place, expected: Expected) -> str | None:
 def latency(body: Body, place: Place, expected: Expected) -> str | None:
     """Microseconds are whole and not negative."""
     return None if shapes.is_count(body["latency_us"]) else "not a whole number from 0"
+
+
+def is_unrecorded(body: Body) -> bool:
+    """Whether the episode failed because a replayed recording had no result for a call."""
+    error = body.get("error")
+    return isinstance(error, Mapping) and error.get("kind") == NOT_RECORDED
 
 
 Check = Callable[[Body, Place, Expected], str | None]

@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 from dfah_cli import merkle
 from dfah_cli.errors import ArtifactError
 from dfah_cli.evidence.claims import CheckResult, CheckStatus, Claim, Findings, refuse_failures
-from dfah_cli.evidence.episode_checks import EPISODE_CHECKS, Expected, Place, problems, steps_of
+from dfah_cli.evidence.episode_checks import EPISODE_CHECKS, Expected, Place, is_unrecorded, problems, steps_of
 from dfah_cli.evidence.plan_checks import check_manifest, check_plan, check_schedule
 from dfah_cli.metrics.table import EpisodeTable, TableBuilder
 from dfah_cli.planning.schedule import Schedule
@@ -40,6 +40,7 @@ class VerifiedRun:
     log_n: records in the verified log prefix. last_at: latest end of an episode, UTC text; None when there is none.
     stop_reason: why the last session stopped early; None when it did not, or when nothing is left to run.
     reports, gates: the announcing log records, oldest first. closed: the run was completed and sealed.
+    unrecorded: episodes that failed because a replayed recording had no result for a call.
     """
 
     plan: RunPlan
@@ -55,6 +56,7 @@ class VerifiedRun:
     gates: tuple[Body, ...] = ()
     sessions: tuple[Body, ...] = ()
     closed: bool = False
+    unrecorded: int = 0
     checks: tuple[CheckResult, ...] = ()
 
     @property
@@ -137,8 +139,7 @@ class _Pass:
         self._present = bytearray(len(schedule))
         self._stop: str | None = None
         self._last_at: str | None = None
-        self.log_n = 0
-        self.episodes = 0
+        self.log_n = self.episodes = self._unrecorded = 0
         self._kept: dict[str, list[Body]] = {"report": [], "gate": [], "session": [], "close": []}
         self.on_prefix: OnPrefix | None = None
         self._stated: list[Body] = []  # reports announced since the evidence last changed
@@ -208,6 +209,7 @@ class _Pass:
         self._present[rank] = 1
         self._digests[32 * rank : 32 * rank + 32] = bytes.fromhex(h)
         self.episodes += 1
+        self._unrecorded += is_unrecorded(body)
         if not broken:
             self._add(rank // self._plan.replays, place.replay_index, body)
 
@@ -267,6 +269,7 @@ class _Pass:
             gates=tuple(self._kept["gate"]),
             sessions=tuple(self._kept["session"]),
             closed=bool(self._kept["close"]),
+            unrecorded=self._unrecorded,
         )
 
     def _check_commitment(self, root: str, commitment: str) -> None:

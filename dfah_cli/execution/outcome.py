@@ -28,6 +28,7 @@ from dfah_cli.records.fields import check_printable
 from dfah_cli.records.manifest import Manifest
 from dfah_cli.records.money import cost_nusd
 from dfah_cli.records.run_plan import Slot
+from dfah_cli.records.tool_source import NOT_RECORDED
 from dfah_cli.records.tool_spec import ToolSpec
 from dfah_cli.records.trajectory import UNAVAILABLE, ToolCall, Trajectory
 from dfah_cli.records.wire import WireRequest
@@ -65,7 +66,8 @@ Outcome = Returned | Raised | TimedOut | ManifestChanged
 
 @frozen(kw_only=True)
 class Attempt:
-    """One dispatched slot and how it ended. session: the recorded tool calls, None without a registry."""
+    """One dispatched slot and how it ended. session: the recorded tool calls, None without a registry.
+    unrecorded: calls that a replayed recording had no result for."""
 
     slot: Slot
     key: str
@@ -74,6 +76,7 @@ class Attempt:
     started_at: datetime
     ended_at: datetime
     latency_us: int
+    unrecorded: int = 0
 
 
 @frozen(kw_only=True)
@@ -138,7 +141,7 @@ class Judge:
             started_at=attempt.started_at,
             ended_at=attempt.ended_at,
             provider_response_id=verdict.response,
-            error=verdict.error,
+            error=_told(verdict.error, verdict.status, attempt.unrecorded),
         )
 
     def _judge(self, attempt: Attempt) -> _Verdict:
@@ -260,6 +263,11 @@ def _redacted_call(call: ToolCall) -> ToolCall:
     )
 
 
+def _told(error: EpisodeError | None, status: EpisodeStatus, unrecorded: int) -> EpisodeError | None:
+    """The error, or the cause of it: what an agent does after a result was missing says nothing."""
+    return _NOT_RECORDED if unrecorded and status is EpisodeStatus.TOOL_ERROR else error
+
+
 def _raised(problem: BaseException, observed: Trajectory) -> _Verdict:
     failed_tool = any(call.execution_state is not ToolExecutionState.EXECUTED for call in observed.tool_calls)
     # Records validate themselves inside the adapter, so an invalid cost or wire request arrives as this.
@@ -293,6 +301,7 @@ def _error(kind: str, message: str) -> EpisodeError:
 
 
 _TOOL_FAILED = _error("tool_capture_incomplete", "A tool call was requested, rejected or failed.")
+_NOT_RECORDED = _error(NOT_RECORDED, "A tool call has no result in the recording that is replayed.")
 _PARSE_MESSAGES = {
     "no_marker": "no_marker: the output has no line DECISION: LABEL.",
     "several_markers": "several_markers: the output has more than one DECISION line.",

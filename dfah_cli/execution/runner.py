@@ -26,6 +26,7 @@ from dfah_cli.execution.session import Judged, Settings, Tally, charged_nusd, er
 from dfah_cli.execution.stalls import LoopWatch
 from dfah_cli.planning.plan import PlannedRun
 from dfah_cli.records.journal import episode_body, intent_body, note_body, planned_body, time_text
+from dfah_cli.records.keyed import keyed_episode
 from dfah_cli.records.keys import SlotKeys
 from dfah_cli.records.manifest import Manifest
 from dfah_cli.records.run_plan import Slot
@@ -175,6 +176,8 @@ class Runner:
             self._in_flight -= 1
             self._freed.set()
         episode = self._judge.episode(attempt)
+        if self._settings.digest_key is not None:
+            episode = keyed_episode(episode, self._settings.digest_key)
         self._budget.settle(reserved, charged_nusd(attempt.outcome, episode, reserved))
         body = episode_body(episode, ordinal=ordinal, key=key, parameters_sha256=self._parameters_sha256)
         worker.done = Judged(episode, body, reserved, error_text(attempt.outcome))
@@ -209,8 +212,12 @@ class Runner:
     async def _attempt(self, slot: Slot, key: str, idempotency_key: str, started_at: datetime) -> Attempt:
         session = None
         if self._registry is not None:
+            tapes = self._settings.tapes
             session = self._registry.session(
-                id_prefix=key[:32], capture_arguments=self._settings.capture_arguments, clock=self._seconds
+                id_prefix=key[:32],
+                capture_arguments=self._settings.capture_arguments,
+                clock=self._seconds,
+                tape=None if tapes is None else tapes.episode(slot.case_id, slot.replay_index),
             )
         context = RunContext(
             manifest_hash=self._plan.manifest_hash,
@@ -229,6 +236,7 @@ class Runner:
             key=key,
             outcome=outcome,
             session=None if session is None else session.trajectory(),
+            unrecorded=0 if session is None else session.unrecorded,
             started_at=started_at,
             ended_at=self._clock.now(),
             latency_us=latency_us,

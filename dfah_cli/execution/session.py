@@ -6,9 +6,11 @@ from typing import Any
 
 from attrs import define, frozen
 
+from dfah_cli.adapter.tape import Tapes
 from dfah_cli.execution.events import EpisodeFinished
 from dfah_cli.execution.outcome import Outcome, Raised, Returned
 from dfah_cli.records.episode import Episode
+from dfah_cli.records.keyed import DigestKey
 from dfah_cli.redaction import redact
 
 MAX_ERROR_TEXT = 2000
@@ -19,7 +21,8 @@ class Settings:
     """Operational choices; none of them is part of the run's identity.
 
     budget_nusd: None means no limit. estimate_nusd: what an episode is expected to cost at most. parent: commitment of
-    the run that this one succeeds.
+    the run that this one succeeds. tapes: where tool results are recorded or come from; digest_key: under which digests
+    are recorded; what both do to the records is identity, and stands in the plan.
     """
 
     concurrency: int = 1
@@ -27,6 +30,8 @@ class Settings:
     estimate_nusd: int = 0
     capture_arguments: bool = False
     parent: str | None = None
+    tapes: Tapes | None = None
+    digest_key: DigestKey | None = None
 
 
 @define(kw_only=True)

@@ -14,10 +14,11 @@ from dfah_cli.planning.schedule import BLOCKS, SHUFFLED, Schedule
 from dfah_cli.planning.selection import sample, select
 from dfah_cli.records import fields
 from dfah_cli.records.case import Case
-from dfah_cli.records.codec import record
+from dfah_cli.records.codec import plain, record
 from dfah_cli.records.manifest import Manifest
 from dfah_cli.records.run_plan import RunPlan
 from dfah_cli.records.suite import Suite
+from dfah_cli.records.tool_source import ToolSource
 
 MAX_EPISODES = 100_000_000
 
@@ -27,7 +28,8 @@ class Design:
     """How often, in which order and on which share of the cases; what the run plan hashes beside the manifest.
 
     only: pseudonyms to run; empty means all. limit: cut the selection after so many cases. schedule: `blocks` finishes
-    whole cases early, as stopping early wants it.
+    whole cases early, as stopping early wants it. tools: where tool results come from, when not simply from the tools.
+    digest_key_id: of the key that digests are recorded under; None for plain digests.
     """
 
     replays: int = field(default=3, validator=fields.integer(2, 1_000_000))
@@ -39,6 +41,8 @@ class Design:
     only: tuple[str, ...] = field(default=(), converter=fields.to_tuple, validator=fields.tuple_of(fields.name))
     limit: int | None = field(default=None, validator=fields.optional(fields.integer(1)))
     schedule: str = field(default=SHUFFLED, validator=fields.one_of(SHUFFLED, BLOCKS))
+    tools: ToolSource | None = field(default=None, validator=fields.optional(fields.instance_of(ToolSource)))
+    digest_key_id: str | None = field(default=None, validator=fields.optional(fields.name))
 
     def identity(self, manifest_hash: str) -> dict[str, Any]:
         """What the default directory name is derived from; a selection or another schedule only where there is one."""
@@ -55,6 +59,10 @@ class Design:
             named["limit"] = self.limit
         if self.schedule != SHUFFLED:
             named["schedule"] = self.schedule
+        if self.tools is not None:
+            named["tools"] = plain(self.tools)
+        if self.digest_key_id is not None:
+            named["digest_key_id"] = self.digest_key_id
         return named
 
 
@@ -93,6 +101,8 @@ def make_plan(suite: Suite, manifest: Manifest, design: Design) -> PlannedRun:
         schedule_sha256=schedule.sha256(),
         suite_cases_total=len(suite.cases),
         episodes_planned=len(schedule),
+        tools=design.tools,
+        digest_key_id=design.digest_key_id,
         schedule=design.schedule,
     )
     return PlannedRun(plan=plan, schedule=schedule, cases=cases)
@@ -125,6 +135,6 @@ def plan_from_bytes(payload: bytes) -> RunPlan:
 def differing_fields(one: RunPlan, other: RunPlan) -> list[str]:
     """Names of the identity fields in which two plans differ."""
     names = ("suite_id", "suite_version", "fixture_hash", "tool_schema_hash", "manifest_hash", "replays", "seed",
-             "sample_rate", "episode_timeout_s", "case_tasks", "schedule", "schedule_sha256",
+             "sample_rate", "episode_timeout_s", "tools", "digest_key_id", "case_tasks", "schedule", "schedule_sha256",
              "suite_cases_total")  # fmt: skip
     return [name for name in names if getattr(one, name) != getattr(other, name)]

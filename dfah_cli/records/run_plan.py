@@ -10,6 +10,7 @@ from attrs import Attribute, define, field, frozen
 from dfah_cli.canonical import canonical_bytes, digest, digest_bytes
 from dfah_cli.records import fields
 from dfah_cli.records.codec import plain
+from dfah_cli.records.tool_source import ToolSource
 
 
 @frozen
@@ -46,7 +47,9 @@ class RunPlan:
     case_tasks: pseudonym to task, of the selected cases only.
     sample_rate: share of the suite's cases that was drawn, above 0 and at most 1.
     episode_timeout_s: seconds; None means no limit.
-    schedule: how the slots were mixed; stands in the plan only when it is not the default.
+    schedule: how the slots were mixed. tools: where tool results come from; None when the tools are simply called.
+    digest_key_id: of the key that digests are recorded under. These three stand in the plan only where they are not
+    the default.
     """
 
     event: str = field(default="run_plan", validator=fields.one_of("run_plan"))
@@ -67,6 +70,10 @@ class RunPlan:
     episodes_planned: int = field(validator=fields.integer(1))
     schema_version: str = field(default=fields.SCHEMA_VERSION, validator=fields.schema_version)
     schedule: str = field(default="shuffled", validator=fields.one_of("shuffled", "blocks"), metadata=fields.LATE)
+    tools: ToolSource | None = field(
+        default=None, validator=fields.optional(fields.instance_of(ToolSource)), metadata=fields.LATE
+    )
+    digest_key_id: str | None = field(default=None, validator=fields.optional(fields.key_id), metadata=fields.LATE)
 
     @cached_property
     def encoded(self) -> bytes:

@@ -18,6 +18,8 @@ from dfah_cli.metrics.paired import Joint, Joints, Measured, decisions, joints
 from dfah_cli.metrics.table import GroupKey
 from dfah_cli.records import fields
 from dfah_cli.records.codec import plain
+from dfah_cli.records.tool_source import ToolSource, answering
+from dfah_cli.report.compare import DIGEST_KEY, TOOL_RESULTS
 from dfah_cli.report.record import ReportColumns
 
 FORMAT = "dfah-baseline-1"
@@ -70,6 +72,10 @@ class Baseline:
     metrics: dict[str, Any] = field(converter=fields.to_json, validator=fields.json_map)
     cases: tuple[BaselineCase, ...] = field(converter=fields.to_tuple, validator=_cases)
     schema_version: str = field(default=fields.SCHEMA_VERSION, validator=fields.schema_version)
+    tools: ToolSource | None = field(
+        default=None, validator=fields.optional(fields.instance_of(ToolSource)), metadata=fields.LATE
+    )
+    digest_key_id: str | None = field(default=None, validator=fields.optional(fields.key_id), metadata=fields.LATE)
 
     @cached_property
     def sha256(self) -> str:
@@ -113,6 +119,8 @@ def baseline_of(report: ReportColumns, measured: Measured) -> Baseline:
             "cases": report.observed_groups,
         },
         cases=tuple(_case(key, joint) for key, joint in sorted(named(measured).items())),
+        tools=report.tools,
+        digest_key_id=report.digest_key_id,
     )
 
 
@@ -158,11 +166,13 @@ def _text(path: Hashable) -> str | None:
 
 
 def contract_problems(baseline: Baseline, report: ReportColumns) -> tuple[str, ...]:
-    """In what a run and a baseline are not about the same cases; empty when they are."""
-    pairs: Mapping[str, tuple[str, str]] = {
+    """In what a run and a baseline are not about the same cases, seen in the same way; empty when they are."""
+    pairs: Mapping[str, tuple[object, object]] = {
         "suite": (baseline.suite_id, report.suite_id),
         "suite version": (baseline.suite_version, report.suite_version),
         "cases of the suite": (baseline.fixture_hash, report.manifest.fixture_hash),
         "tools": (baseline.tool_schema_hash, report.manifest.tool_schema_hash),
+        TOOL_RESULTS: (answering(baseline.tools), answering(report.tools)),
+        DIGEST_KEY: (baseline.digest_key_id, report.digest_key_id),
     }
     return tuple(name for name, (one, other) in pairs.items() if one != other)

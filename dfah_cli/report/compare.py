@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from attrs import frozen
 
@@ -15,19 +15,51 @@ from dfah_cli.errors import (
     SuiteVersionMismatchError,
 )
 from dfah_cli.records.enums import ReportStatus
+from dfah_cli.records.tool_source import ToolSource, answering, told
 
 if TYPE_CHECKING:
     from dfah_cli.report.record import Report, ReportColumns
 
 
+TOOL_RESULTS, DIGEST_KEY = "tool results", "digest key"
+
+
 @frozen(kw_only=True)
 class Allowances:
-    """What a caller of `compare` explicitly accepts."""
+    """What a caller of `compare` explicitly accepts. cross_tools: tool results that come from different places."""
 
     cross_manifest: bool = False
     cross_version: bool = False
+    cross_tools: bool = False
     partial: bool = False
     unverified: bool = False
+
+
+class Seen(Protocol):
+    """Anything that says how its episodes were observed."""
+
+    @property
+    def tools(self) -> ToolSource | None: ...
+    @property
+    def digest_key_id(self) -> str | None: ...
+
+
+def check_seen_alike(one: Seen, other: Seen, *, cross_tools: bool) -> None:
+    """Nothing, when both were observed in the same way.
+
+    Raises: ManifestMismatchError. Digests under different keys can never be compared.
+    """
+    if one.digest_key_id != other.digest_key_id:
+        ids = " and ".join(seen.digest_key_id or "no key" for seen in (one, other))
+        raise ManifestMismatchError(
+            f"the digests were recorded under different keys ({ids}): equal paths look different; use runs of one key"
+        )
+    if answering(one.tools) != answering(other.tools) and not cross_tools:
+        places = f"{told(one.tools)}; {told(other.tools)}"
+        raise ManifestMismatchError(
+            f"the tool results come from different places ({places}), which alone changes every number; "
+            "compare them all the same with --allow-cross-tools"
+        )
 
 
 def check_comparable(one: ReportColumns, other: ReportColumns, allowed: Allowances) -> None:
@@ -45,6 +77,7 @@ def check_comparable(one: ReportColumns, other: ReportColumns, allowed: Allowanc
         )
     if one.manifest.hash != other.manifest.hash and not allowed.cross_manifest:
         raise ManifestMismatchError("the reports have different manifests: they measure two different agents")
+    check_seen_alike(one, other, cross_tools=allowed.cross_tools)
     # Every number here moves when only the number of replays changes.
     if one.replays_requested != other.replays_requested:
         raise ManifestMismatchError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dfah_cli.records.tool_source import answering
 from dfah_cli.report import words
 from dfah_cli.report.cases import MetricInterval
 from dfah_cli.report.record import ReportColumns
@@ -20,7 +21,7 @@ def limits(report: ReportColumns) -> tuple[str, ...]:
             f"DAR, TAR, gap and flags depend on the number of replays ({report.replays_requested}): compare them only "
             "with runs of equal replays. The chance that two replays agree does not depend on it."
         )
-    told += _rare_flags(report)
+    told += [*_rare_flags(report), *_replayed(report)]
     if any(interval.low_support for interval in report.intervals):
         told.append("A task has fewer than four cases: its interval is wide because little is known.")
     if report.ineligible_groups:
@@ -29,6 +30,13 @@ def limits(report: ReportColumns) -> tuple[str, ...]:
             f"{report.observed_groups} only, and the missing ones need not be like them."
         )
     return tuple(told)
+
+
+def _replayed(report: ReportColumns) -> list[str]:
+    if answering(report.tools) is None:
+        return []
+    told = "The tools were not called: their results come from a recording, so these numbers are of the agent alone"
+    return [f"{told} and not comparable with those of a run whose tools were called."]
 
 
 def _rare_flags(report: ReportColumns) -> list[str]:

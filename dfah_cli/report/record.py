@@ -16,6 +16,7 @@ from dfah_cli.records import fields
 from dfah_cli.records.codec import plain
 from dfah_cli.records.enums import PathVariationKind, ReplayMode, ReportStatus
 from dfah_cli.records.manifest import Manifest
+from dfah_cli.records.tool_source import ToolSource
 from dfah_cli.report.cases import (
     CaseReport,
     EligibilityReasonCount,
@@ -55,7 +56,9 @@ class ReportColumns:
 
     dar, tar, gap: task-weighted, unitless. exact: DAR and TAR.seq unrounded. commitment: over the set of episodes,
     independent of the order in which they ended. created_at: time of the last recorded episode (None when there is
-    none), so that equal evidence gives equal reports. total_cost_nusd, total_latency_us: exact integers behind
+    none), so that equal evidence gives equal reports. tools: where tool results came from; None: the tools were called.
+    digest_key_id: of the key that digests were recorded under. episodes_not_recorded: those that failed because a
+    replayed recording had no result for a call. total_cost_nusd, total_latency_us: exact integers behind
     the floats.
     """
 
@@ -98,6 +101,11 @@ class ReportColumns:
     run_plan_sha256: str = field(validator=fields.digest64)
     created_at: datetime | None = field(default=None, validator=fields.optional(fields.instance_of(datetime)))
     schema_version: str = field(default=fields.SCHEMA_VERSION, validator=fields.schema_version)
+    tools: ToolSource | None = field(
+        default=None, validator=fields.optional(fields.instance_of(ToolSource)), metadata=fields.LATE
+    )
+    digest_key_id: str | None = field(default=None, validator=fields.optional(fields.key_id), metadata=fields.LATE)
+    episodes_not_recorded: int = field(default=0, validator=fields.count, metadata=fields.LATE)
 
     def __attrs_post_init__(self) -> None:
         for name, value, exact in (
@@ -182,6 +190,7 @@ class ReportColumns:
         *,
         allow_cross_manifest: bool = False,
         allow_cross_version: bool = False,
+        allow_cross_tools: bool = False,
         allow_partial: bool = False,
         allow_unverified: bool = False,
     ) -> Mapping[str, float]:
@@ -194,6 +203,7 @@ class ReportColumns:
         allowed = Allowances(
             cross_manifest=allow_cross_manifest,
             cross_version=allow_cross_version,
+            cross_tools=allow_cross_tools,
             partial=allow_partial,
             unverified=allow_unverified,
         )

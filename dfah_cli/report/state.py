@@ -82,6 +82,9 @@ def state_report(
         episode_artifact_root_sha256=verified.episode_root,
         episode_artifact_count=verified.episodes,
         run_plan_sha256=plan.sha256,
+        tools=plan.tools,
+        digest_key_id=plan.digest_key_id,
+        episodes_not_recorded=verified.unrecorded,
         created_at=None if verified.last_at is None else datetime.fromisoformat(verified.last_at),
     )
 

@@ -141,7 +141,8 @@ def resume_command(place: Place) -> str:
     reader = open_run(place)
     plan = plan_from_bytes(reader.plan_bytes)
     named = _references(place)
-    if "adapter" not in named or named.get("agent_parameters"):
+    observed_otherwise = plan.tools is not None or plan.digest_key_id is not None
+    if "adapter" not in named or named.get("agent_parameters") or observed_otherwise:
         return "the original command"
     words = ["dfah", "run", "--agent", named["adapter"]]
     words += ["--suite", named["suite"]] if "suite" in named else []

@@ -142,8 +142,9 @@ def plan_only(request: RunRequest) -> FrozenPlan:
     check_engine(request)
     agent, suite = load(request)
     manifest = asked(lambda: agent.manifest, f"{request.adapter}: manifest")
-    planned = make_plan(suite, manifest, request.design)
-    named = Path(request.store) / default_directory_name(manifest, request.design)
+    design = request.observing.found().design(request.design)
+    planned = make_plan(suite, manifest, design)
+    named = Path(request.store) / default_directory_name(manifest, design)
     return FrozenPlan(
         planned=planned,
         manifest=manifest,

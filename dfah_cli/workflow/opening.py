@@ -7,10 +7,11 @@ from typing import Any
 from dfah_cli.errors import ArtifactError, DesignMismatchError, ValidationError
 from dfah_cli.planning.plan import differing_fields, plan_from_bytes
 from dfah_cli.records.run_plan import RunPlan
+from dfah_cli.records.tool_source import told
 
 SHOWN = (
     *("replays", "seed", "sample_rate", "episode_timeout_s", "schedule"),
-    *("suite_id", "suite_version", "suite_cases_total"),
+    *("suite_id", "suite_version", "suite_cases_total", "digest_key_id"),
 )
 
 
@@ -37,6 +38,8 @@ def _difference(name: str, there: RunPlan, here: RunPlan) -> str:
     other: Any = getattr(here, name)
     if name in SHOWN:
         return f"{name} is {one} there and {other} here"
+    if name == "tools":
+        return f"tool results are {told(one)} there and {told(other)} here"
     if name == "case_tasks":
         return f"{len(one)} selected cases there and {len(other)} here, or other tasks"
     return f"{name} {one[:12]}… there and {other[:12]}… here"

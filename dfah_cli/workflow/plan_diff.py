@@ -105,7 +105,7 @@ def _dispatching(
 
 
 # Digests of the plan that other lines explain better.
-EXPLAINED = frozenset({"manifest_hash", "schedule_sha256", "fixture_hash", "tool_schema_hash", "case_tasks"})
+EXPLAINED = frozenset({"manifest_hash", "schedule_sha256", "fixture_hash", "tool_schema_hash", "case_tasks", "tools"})
 # Fields of the manifest that only repeat the suite.
 REPEATED = frozenset({"suite_id", "suite_version", "fixture_hash", "tool_schema_hash", "decision_ontology"})
 
@@ -116,6 +116,8 @@ def identity_changes(old: PlanFacts, new: PlanFacts) -> Iterator[FieldChange]:
         yield FieldChange(field="run_plan", before=_short(old.run_plan_sha256), after=_short(new.run_plan_sha256))
         return
     yield from _fields("", old.plan, new.plan, EXPLAINED)
+    sources = [side.plan.get("tools") or {"mode": "live"} for side in (old, new)]
+    yield from _fields("tools.", sources[0], sources[1], frozenset())
     yield from _fields("manifest.", old.manifest, new.manifest, REPEATED | {"request_parameters"})
     parameters = [side.manifest.get("request_parameters", {}) for side in (old, new)]
     yield from _fields("manifest.request_parameters.", parameters[0], parameters[1], frozenset())

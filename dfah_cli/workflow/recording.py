@@ -39,8 +39,10 @@ from dfah_cli.report.state import state_report
 from dfah_cli.store.protocol import RunStore, RunWriter, SlotState
 from dfah_cli.workflow.checking import BelievedRun, believe
 from dfah_cli.workflow.grounds import grounds_for
+from dfah_cli.workflow.observing import AS_IS, Observed
 from dfah_cli.workflow.opening import check_same_design
 from dfah_cli.workflow.settling import Settling
+from dfah_cli.workflow.taping import taped
 
 
 @frozen(kw_only=True)
@@ -60,6 +62,7 @@ class Job:
     recover_stale_lease: bool = False
     lease_token: str | None = None
     halt: Halt | None = None
+    observed: Observed = AS_IS
 
 
 @frozen(kw_only=True)
@@ -88,7 +91,8 @@ def record_run(job: Job, store: RunStore, clock: Clock, observer: Observer) -> R
         return _conclude_finished(job, store, clock, observer, finished, tally)
     with _open(job, store, clock) as writer:
         _check_recorded(job, writer)
-        tally = _replay(job, writer, clock, observer)
+        with taped(job, writer, clock) as prepared:
+            tally = _replay(prepared, writer, clock, observer)
         reader = writer.reader()
         verified = verify(reader.plan_bytes, reader.manifest_bytes, reader.records())
         if verified.complete:
@@ -264,8 +268,7 @@ def _known_gate(verified: VerifiedRun, gate: GateRecord, report_ordinal: int) ->
     same = {"policy_sha256": gate.policy_sha256, "report": report_ordinal, "verdict": gate.result.verdict.value}
     for body in reversed(verified.gates):
         if all(body[key] == value for key, value in same.items()):
-            ordinal: int = body["ordinal"]
-            return ordinal
+            return int(body["ordinal"])
     return None
 
 

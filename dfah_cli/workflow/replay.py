@@ -22,22 +22,23 @@ from dfah_cli.gate.evaluate import GateResult, Verdict
 from dfah_cli.planning.plan import Design, PlannedRun, default_directory_name, make_plan
 from dfah_cli.records.enums import ReplayMode
 from dfah_cli.records.manifest import Manifest
-from dfah_cli.records.money import budget_nusd, reservation_nusd
 from dfah_cli.records.policy import GatePolicy
 from dfah_cli.records.suite import Suite
 from dfah_cli.report.record import Report
 from dfah_cli.store.protocol import RunStore
 from dfah_cli.version import __version__
+from dfah_cli.workflow.arguments import flag, mode_of, money, place, policy_of, whole
+from dfah_cli.workflow.observing import Observing
 from dfah_cli.workflow.recording import Job, Recorded, record_run
 
 DEFAULT_STORE = Path(".dfah/runs")
-MAX_CONCURRENCY = 10_000
 
 
 class Replay:
     """One design over one suite; `run` replays an agent under it and returns the report.
 
-    Design (part of the run's identity): suite, replays, seed, sample_rate, episode_timeout_s, only, limit, schedule.
+    Design (part of the run's identity): suite, replays, seed, sample_rate, episode_timeout_s, only, limit, schedule,
+    mode and recording of the tools, the key of digests.
     Everything else may change when a run is resumed.
     """
 
@@ -64,46 +65,70 @@ class Replay:
         only: tuple[str, ...] | list[str] = (),
         limit: int | None = None,
         schedule: str = "shuffled",
+        tools_mode: str = "live",
+        tools_file: str | Path | None = None,
+        tools_key_env: str | None = None,
+        tools_results: str = "first",
+        tools_latency: str = "none",
+        digest_key_env: str | None = None,
         provenance: dict[str, Any] | None = None,
         observer: Observer = silent,
         clock: Clock | None = None,
     ) -> None:
-        """Checks everything that can be checked without an agent.
+        """Checks everything that can be checked without an agent, and reads what is replayed.
 
         out: the run directory; None makes one under `store`. budget_usd needs a positive
         estimated_max_episode_cost_usd. only: pseudonyms of the cases to run; empty means all. provenance: facts
-        recorded beside the run and never hashed; its `parent` is the run that this one succeeds.
+        recorded beside the run and never hashed; its `parent` is the run that this one succeeds. tools_mode: live,
+        record or replay; see docs/recorded-tools.md for the options beside it. digest_key_env: names the variable with
+        the key of digests.
         Raises: ConfigurationError (ValidationError for a value of the wrong type) before anything is written.
         """
         self.suite = Suite.load(suite)
-        self.design = Design(
-            replays=replays,
-            seed=seed,
-            sample_rate=sample_rate,
-            episode_timeout_s=episode_timeout_s,
-            only=only,  # converted and checked by the record
-            limit=limit,
-            schedule=schedule,
+        self.observed = Observing(
+            tools=tools_mode,
+            tools_file=tools_file,  # converted and checked by the record
+            tools_key_env=tools_key_env,
+            tools_results=tools_results,
+            tools_latency=tools_latency,
+            digest_key_env=digest_key_env,
+        ).found()
+        self.design = self.observed.design(
+            Design(
+                replays=replays,
+                seed=seed,
+                sample_rate=sample_rate,
+                episode_timeout_s=episode_timeout_s,
+                only=only,  # converted and checked by the record
+                limit=limit,
+                schedule=schedule,
+            )
         )
-        self.mode = _mode(mode)
-        self.policy = _policy(gate, self.mode)
+        self.mode = mode_of(mode)
+        self.policy = policy_of(gate, self.mode)
         if provenance is not None and not isinstance(provenance, dict):
             raise ConfigurationError(f"provenance: found {type(provenance).__name__}; expected an object")
         self.provenance = dict(provenance or {})
+        amounts = money(budget_usd, estimated_max_episode_cost_usd)
         self.settings = Settings(
             parent=self.provenance.get("parent", {}).get("commitment"),
-            concurrency=_whole("concurrency", concurrency),
-            capture_arguments=_flag("capture_tool_arguments", capture_tool_arguments),
-            **_money(budget_usd, estimated_max_episode_cost_usd),
+            concurrency=whole("concurrency", concurrency),
+            capture_arguments=flag("capture_tool_arguments", capture_tool_arguments),
+            budget_nusd=amounts.get("budget_nusd"),
+            estimate_nusd=amounts.get("estimate_nusd", 0),
         )
-        if _flag("otel", otel):
+        if self.observed.digest_key is not None and self.settings.capture_arguments:
+            raise ConfigurationError(
+                "digest_key_env: captured arguments would stand beside their digests; capture none"
+            )
+        if flag("otel", otel):
             raise OptionalDependencyError("otel=True: telemetry export is not part of this version; leave it out")
         if tools is not None and not isinstance(tools, ToolRegistry):
             raise ConfigurationError(f"tools: found {type(tools).__name__}; expected a ToolRegistry")
         self.tools = tools
-        self.out = None if out is None else _place("out", out)
-        self.store = DEFAULT_STORE if store is None else _place("store", store)
-        self.recover_stale_lease = _flag("recover_stale_lease", recover_stale_lease)
+        self.out = None if out is None else place("out", out)
+        self.store = DEFAULT_STORE if store is None else place("store", store)
+        self.recover_stale_lease = flag("recover_stale_lease", recover_stale_lease)
         self.lease_token = lease_token
         self.observer = observer
         self.clock = clock or SystemClock()
@@ -166,6 +191,7 @@ class Replay:
             registry.check_suite(self.suite)
             registry.freeze()
         planned = make_plan(self.suite, manifest, self.design)
+        self.observed.check(planned.plan, self.output_path(manifest), has_tools=registry is not None)
         return Job(
             planned=evolve(planned, cases={name: case.fresh() for name, case in planned.cases.items()}),
             manifest=manifest,
@@ -179,6 +205,7 @@ class Replay:
             provenance={**_surroundings(self.settings), **self.provenance},
             recover_stale_lease=self.recover_stale_lease,
             lease_token=self.lease_token,
+            observed=self.observed,
         )
 
     def _enforce(self, recorded: Recorded, agent: Agent) -> None:
@@ -211,57 +238,6 @@ def _registry(agent: Agent, given: ToolRegistry | None) -> ToolRegistry | None:
     if given is not None and given is not bound:
         raise ConfigurationError("tools: the agent is bound to another ToolRegistry; pass that one, or none")
     return bound
-
-
-def _mode(mode: ReplayMode | str) -> ReplayMode:
-    try:
-        return ReplayMode(mode)
-    except ValueError:
-        raise ConfigurationError(f"mode: found {mode!r}; expected shadow or blocking") from None
-
-
-def _policy(gate: GatePolicy | None, mode: ReplayMode) -> GatePolicy | None:
-    if gate is not None and not isinstance(gate, GatePolicy):
-        raise ConfigurationError(f"gate: found {type(gate).__name__}; expected a GatePolicy")
-    if gate is None and mode is ReplayMode.BLOCKING:
-        raise ConfigurationError("mode: blocking needs a gate; pass a GatePolicy, or use shadow")
-    return gate
-
-
-def _whole(name: str, value: int) -> int:
-    if type(value) is not int or not 1 <= value <= MAX_CONCURRENCY:
-        raise ConfigurationError(f"{name}: expected a whole number from 1 to {MAX_CONCURRENCY}")
-    return value
-
-
-def _place(name: str, value: str | Path) -> Path:
-    if not isinstance(value, str | Path):
-        raise ConfigurationError(f"{name}: found {type(value).__name__}; expected a path")
-    return Path(value)
-
-
-def _flag(name: str, value: bool) -> bool:
-    if type(value) is not bool:
-        raise ConfigurationError(f"{name}: found {type(value).__name__}; expected true or false")
-    return value
-
-
-def _money(budget: float | None, estimate: float | None) -> dict[str, int]:
-    amounts: dict[str, int] = {}
-    for name, value, key, rounded in (
-        ("budget_usd", budget, "budget_nusd", budget_nusd),
-        ("estimated_max_episode_cost_usd", estimate, "estimate_nusd", reservation_nusd),
-    ):
-        if value is None:
-            continue
-        if type(value) not in (int, float) or not 0 < value <= 9_000_000:
-            raise ConfigurationError(f"{name}: expected a number of dollars above 0 and at most 9000000")
-        amounts[key] = rounded(float(value))
-    if "budget_nusd" in amounts and "estimate_nusd" not in amounts:
-        raise ConfigurationError(
-            "budget_usd: needs estimated_max_episode_cost_usd, to know how many episodes it admits"
-        )
-    return amounts
 
 
 def _surroundings(settings: Settings) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from dfah_cli.planning.plan import Design
 from dfah_cli.records import fields
 from dfah_cli.records.enums import ReplayMode
 from dfah_cli.records.policy import GatePolicy
+from dfah_cli.workflow.observing import Observing
 
 REPORT_FORMATS = ("html", "md", "junit", "json")
 # The adapter of a request whose `agent` is a declaration such as {kind: openai, …}.
@@ -51,6 +52,8 @@ class RunRequest:
     agent: parameters the adapter is configured with. expected: fields the adapter's manifest must have.
     case: ids to run; empty for all. limit: cut the selection after so many cases.
     episode_timeout_s: seconds; None for no limit.
+    tools, tools_results, tools_latency, digest_key_env: as in `Observing`; of a recording and a key only digests are
+    identity, not their places and names.
 
     Policy
     policy: None when no gate is asked for.
@@ -58,6 +61,7 @@ class RunRequest:
     Operational
     out: the run directory; None for one named after the plan, inside `store`.
     budget_usd, max_episode_cost_usd: US dollars; None for no limit.
+    tools_file, tools_key_env: as in `Observing`.
     isolation: process for episodes in worker processes, fresh for a new one each; None for none.
     """
 
@@ -73,6 +77,10 @@ class RunRequest:
     case: tuple[str, ...] = field(default=(), converter=fields.to_tuple)
     limit: int | None = None
     schedule: str = "shuffled"
+    tools: str = "live"
+    tools_results: str = "first"
+    tools_latency: str = "none"
+    digest_key_env: str | None = None
 
     policy: GatePolicy | None = field(default=None, validator=fields.optional(fields.instance_of(GatePolicy)))
 
@@ -83,6 +91,8 @@ class RunRequest:
     out: str | None = field(default=None, validator=fields.optional(fields.name))
     store: str = field(default=".dfah/runs", validator=fields.name)
     capture_tool_arguments: bool = field(default=False, validator=fields.flag)
+    tools_file: str | None = None
+    tools_key_env: str | None = None
     recover_stale_lease: bool = field(default=False, validator=fields.flag)
     isolation: str | None = field(default=None, validator=fields.optional(fields.one_of(*ISOLATIONS)))
     worker_memory_mb: int | None = field(default=None, validator=fields.optional(fields.integer(16)))
@@ -93,13 +103,25 @@ class RunRequest:
     )
 
     def __attrs_post_init__(self) -> None:
-        _ = self.design
+        _ = self.design, self.observing
         if self.mode is ReplayMode.BLOCKING and self.policy is None:
             raise ConfigurationError("mode 'blocking' needs a gate; name one, or use mode 'shadow'")
         if self.budget_usd is not None and self.max_episode_cost_usd is None:
             raise ConfigurationError("budget_usd needs max_episode_cost_usd: the most that one episode can cost")
         if self.worker_memory_mb is not None and self.isolation is None:
             raise ConfigurationError("worker_memory_mb needs isolation: process (or fresh)")
+
+    @property
+    def observing(self) -> Observing:
+        """Where tool results come from, and the key of digests, as asked for."""
+        return Observing(
+            tools=self.tools,
+            tools_file=self.tools_file,
+            tools_key_env=self.tools_key_env,
+            tools_results=self.tools_results,
+            tools_latency=self.tools_latency,
+            digest_key_env=self.digest_key_env,
+        )
 
     @property
     def design(self) -> Design:

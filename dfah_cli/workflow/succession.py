@@ -52,6 +52,11 @@ def succeed(
             "recorded; name an adapter that has them built in: --agent pkg.module:name"
         )
     plan = parent.run.plan
+    if plan.tools is not None or plan.digest_key_id is not None:
+        raise ConfigurationError(
+            f"{run_dir} has recorded or replayed tools, or keyed digests, which a successor does not take over; "
+            "run its cases as an experiment of its own: dfah run --case ID with the same options"
+        )
     request = RunRequest(
         adapter=adapter,
         suite=suite or (named.get("suite") if agent is None else None),

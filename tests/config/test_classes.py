@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dfah_cli.canonical import canonical_bytes
 from dfah_cli.config.compose import compose_run, hydra_session
 from dfah_cli.config.freeze import freeze
 from dfah_cli.errors import ManifestMismatchError
@@ -34,6 +35,12 @@ OTHER: dict[str, Any] = {
     "out": "elsewhere",
     "store": "another",
     "capture_tool_arguments": "true",
+    "tools": "record",
+    "tools_file": "other.jsonl",
+    "tools_key_env": "TOOLS_KEY",
+    "tools_results": "own",
+    "tools_latency": "first",
+    "digest_key_env": "DIGEST_KEY",
     "recover_stale_lease": "true",
     "lease_token": "t",
     "isolation": "process",
@@ -90,6 +97,9 @@ BESIDE = {
         for name in ("baseline", "dar", "tar_seq", "flags_per_100")
     },
     "budget_usd": ["max_episode_cost_usd=0.5"],
+    "tools": ["tools_file=new.jsonl"],
+    "tools_key_env": ["tools=record", "tools_file=new.jsonl"],
+    **{f"tools_{name}": ["tools=replay", "tools_file=one.jsonl"] for name in ("file", "results", "latency")},
     **{f"report.{name}.file": [f"report={name}"] for name in ("html", "md", "junit", "json")},
 }
 IGNORED = {"gate.schema_version"}
@@ -126,11 +136,22 @@ def digests(*overrides: str) -> tuple[str, str | None]:
     return plan.plan.sha256, plan.policy_sha256
 
 
+def recordings(folder: Path) -> None:
+    """Two recordings without a result, of different runs."""
+    for name, run in (("one", "1"), ("other", "2")):
+        facts = {"format": "dfah-tools-1", "suite_id": "toy-risk", "suite_version": "1.0.0", "cipher": None}
+        hashes = {"fixture_hash": "0" * 64, "tool_schema_hash": "0" * 64, "run_plan_sha256": run * 64}
+        (folder / f"{name}.jsonl").write_bytes(canonical_bytes({**facts, **hashes}) + b"\n")
+
+
 @pytest.mark.parametrize("key", OTHER)
 def test_a_key_moves_the_digest_of_its_class_and_no_other(
     key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    recordings(tmp_path)
+    monkeypatch.setenv("DIGEST_KEY", "k" * 32)
+    monkeypatch.setenv("TOOLS_KEY", "t" * 32)
     beside = BESIDE.get(key, [])
     is_open = key.startswith(("agent.", "manifest.request_parameters."))
     before = digests(*beside)

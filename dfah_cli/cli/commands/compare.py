@@ -27,6 +27,7 @@ SHARE = click.FloatRange(0, 1)
     option("--aa", "same_agent", is_flag=True, help="Both are runs of one agent: every alarm is a false one."),
     option("--allow-cross-manifest", is_flag=True, help="The runs may be of two different agents."),
     option("--allow-cross-version", is_flag=True, help="The runs may be of two suite versions."),
+    option("--allow-cross-tools", is_flag=True, help="Tool results may come from different places."),
     option("--allow-partial", is_flag=True, help="The runs may be incomplete."),
     COMMON,
 )
@@ -64,6 +65,7 @@ def _question(
     allowed = Allowances(
         cross_manifest=rest["allow_cross_manifest"],
         cross_version=rest["allow_cross_version"],
+        cross_tools=rest["allow_cross_tools"],
         partial=rest["allow_partial"],
     )
     return Question(

@@ -29,11 +29,15 @@ def command(run: str, case_id: str | None, as_json: bool, **queue: Any) -> int:
     dfah inspect .dfah/runs/first --case CASE-001
     """
     from dfah_cli.report.details import case_details
+    from dfah_cli.report.view import observed_facts
     from dfah_cli.workflow.analyze import analyze
 
     found = analyze(run, keep_examples=True)
     details = list(case_details(found.verified.table))
     screen = Screen(as_json=as_json)
+    if not screen.json:
+        for name, value in observed_facts(found.report):
+            screen.fact(**{name.replace(" ", "_"): value})
     if case_id is None:
         _queue(found, details, screen, **queue)
     else:

@@ -42,6 +42,32 @@ DESIGN = stacked(
     ),
     TIMEOUT,
 )
+TOOLS = stacked(
+    option(
+        "--tools",
+        type=click.Choice(["live", "record", "replay"]),
+        default="live",
+        show_default=True,
+        help="Call the tools, also record their results, or replay those.",
+    ),
+    option("--tools-file", metavar="FILE", default=None, help="The recording; never inside a run directory."),
+    option("--tools-key-env", metavar="NAME", default=None, help="Variable with the key that encrypts the recording."),
+    option(
+        "--tools-results",
+        type=click.Choice(["first", "own"]),
+        default="first",
+        show_default=True,
+        help="Replay what the first recorded replay was given, or what the same one was.",
+    ),
+    option(
+        "--tools-latency",
+        type=click.Choice(["none", "first", "own"]),
+        default="none",
+        show_default=True,
+        help="How long a replayed answer takes.",
+    ),
+    option("--digest-key-env", metavar="NAME", default=None, help="Variable with the key of recorded digests."),
+)
 GATE = stacked(
     option("--mode", type=click.Choice(["shadow", "blocking"]), default="shadow", show_default=True,
            help="Whether a failing gate only reports, or exits 1."),
@@ -73,7 +99,7 @@ LIMITS = stacked(
 
 
 @click.command(name="run")
-@stacked(AGENT, SUITE, DESIGN, GATE, PLACES, LIMITS, REPORT_FILES, DEBUG_LOG, COMMON)
+@stacked(AGENT, SUITE, DESIGN, TOOLS, GATE, PLACES, LIMITS, REPORT_FILES, DEBUG_LOG, COMMON)
 def command(as_json: bool, debug_log: str | None, dry_run: bool, otel: bool, **given: Any) -> int:
     """Replay a suite against an adapter and record every episode.
 

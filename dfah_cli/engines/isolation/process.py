@@ -172,7 +172,10 @@ class WorkerProcess:
         arguments = message["arguments"] if message["is_json"] else {"arguments": Unreadable()}
         answer: Message = {"t": "settled", "id": message["id"]}
         try:
-            await session.call(message["name"], **arguments)
+            value = await session.call(message["name"], **arguments)
+            if session.is_taped:
+                # What a tool returned in the worker, if it was called there at all, is not what the agent is to see.
+                answer["output"] = value
         except ToolExecutionError as problem:
             answer = {"t": "rejected", "id": message["id"], "message": str(problem)}
         with contextlib.suppress(ConnectionError):

@@ -46,7 +46,8 @@ class RemoteSession:
         self._calls = tuple(record(ToolCall, call) for call in told["calls"])
         if told["t"] == "rejected":
             raise ToolExecutionError(told["message"])
-        return self._outputs.pop(number)
+        output = self._outputs.pop(number, None)
+        return told.get("output", output)
 
     def call_sync(self, name: str, /, **arguments: Any) -> Any:
         """`call` for plain adapters.
