@@ -36,9 +36,11 @@ class BoundResult:
 def flip_path(
     groups: Sequence[Sequence[str]], tar: Fraction, shares: Sequence[float], flips: Sequence[int]
 ) -> BoundResult:
-    """Numbers after each of `flips` flips. A decision is flipped at most once, from the mode of its case to the label
+    """Numbers after each of `flips` flips.
 
-    that leaves the smallest mode; a flip that lowers agreement or keeps it comes before one that raises it.
+    A decision is flipped at most once, from a mode of its case to the label that leaves the smallest mode. Of all cases
+    the one that agrees least after its flip comes first, so a greedy choice, not a proven worst case. Ties: the earlier
+    case, the earlier replay, the alphabetically first label.
     """
     path = _dar_path(groups)
     base = path[0] - tar
@@ -69,7 +71,7 @@ def _dar_path(groups: Sequence[Sequence[str]]) -> list[Fraction]:
         open_cases = [case for case in cases if case.next_flip() is not None]
         if not open_cases:
             return path
-        chosen = min(open_cases, key=_Case.reluctance)
+        chosen = min(open_cases, key=_Case.share_after)
         before = chosen.share
         chosen.flip()
         path.append(path[-1] + (chosen.share - before) / len(cases))
@@ -79,8 +81,9 @@ class _Case:
     """The decisions of one case while they are being flipped."""
 
     def __init__(self, decisions: Sequence[str], labels: Sequence[str]) -> None:
+        self._decisions = list(decisions)
         self.counts: Counter[str] = Counter(decisions)
-        self._untouched: Counter[str] = Counter(decisions)
+        self._untouched = list(range(len(decisions)))
         self._labels = labels
         self._size = len(decisions)
 
@@ -88,26 +91,30 @@ class _Case:
     def share(self) -> Fraction:
         return Fraction(max(self.counts.values()), self._size)
 
-    def next_flip(self) -> tuple[str, str] | None:
+    def next_flip(self) -> tuple[int, str] | None:
+        """Position of the first decision that has a modal label and was not flipped yet, and its new label."""
         top = max(self.counts.values())
-        modes = sorted(v for v, count in self.counts.items() if count == top and self._untouched[v])
-        if not modes:
+        here = next((at for at in self._untouched if self.counts[self._decisions[at]] == top), None)
+        if here is None:
             return None
-        others = [label for label in self._labels if label != modes[0]] or [OTHER]
-        return modes[0], min(others, key=lambda label: (self._top_after(modes[0], label), label))
+        source = self._decisions[here]
+        others = [label for label in self._labels if label != source] or [OTHER]
+        return here, min(others, key=lambda label: (self._top_after(source, label), label))
 
-    def reluctance(self) -> tuple[bool, int]:
+    def share_after(self) -> Fraction:
         flip = self.next_flip()
         assert flip is not None
-        top, *rest = sorted(self.counts.values(), reverse=True)
-        return self._top_after(*flip) > top, top - max(rest, default=0)
+        here, target = flip
+        return Fraction(self._top_after(self._decisions[here], target), self._size)
 
     def flip(self) -> None:
         flip = self.next_flip()
         assert flip is not None
-        self.counts[flip[0]] -= 1
-        self.counts[flip[1]] += 1
-        self._untouched[flip[0]] -= 1
+        here, target = flip
+        self.counts[self._decisions[here]] -= 1
+        self.counts[target] += 1
+        self._decisions[here] = target
+        self._untouched.remove(here)
 
     def _top_after(self, source: str, target: str) -> int:
         moved = self.counts.copy()

@@ -67,6 +67,28 @@ def test_flips_of_one_case_lower_agreement_until_the_other_label_leads() -> None
     assert [point.dar for point in found.points] == [1.0, 0.75, 0.5, 0.75, 0.75]
 
 
+@pytest.mark.parametrize(
+    ("cases", "shares"),
+    [
+        # Observed from the reference, which flips the case that agrees least afterwards, earlier cases first.
+        (["aaaa", "aab", "ccc"], [8 / 9, 7 / 9, 8 / 9, 7 / 9, 2 / 3, 5 / 9, 2 / 3, 7 / 12, 1 / 2, 1 / 2]),
+        (["aa", "aaaa"], [1.0, 0.75, 0.625, 0.5, 0.625, 0.875]),
+        (["acbaa"], [0.6, 0.4, 0.4, 0.4, 0.4]),
+    ],
+)
+def test_flips_take_the_order_of_the_reference(cases: list[str], shares: list[float]) -> None:
+    total = sum(map(len, cases))
+    grid = [max(0.0, flips - 0.5) / total for flips in range(total + 1)]
+    found = adversarial_fallback_bound([(case, "-" * len(case)) for case in cases], grid)
+    path = dict.fromkeys((point.episodes_flipped, round(point.dar, 9)) for point in found.points)
+    assert [dar for _, dar in path] == pytest.approx(shares, abs=1e-8)
+
+
+def test_a_gap_of_exactly_zero_is_a_change_of_sign() -> None:
+    # Sums of floats can keep a rest of 1e-17 there and miss the change.
+    assert adversarial_fallback_bound([("aaaa", "xxxy")], [0, 0.25]).first_sign_change_fraction == 0.25
+
+
 def test_first_anchored_vector() -> None:
     assert first_anchored_agreement(["a", "b", "b"]) == pytest.approx(1 / 3)
 
