@@ -18,6 +18,7 @@ from dfah_cli.execution.events import (
     RunFinished,
     RunStarted,
     Stopping,
+    TracesExported,
 )
 
 if TYPE_CHECKING:
@@ -149,6 +150,13 @@ def warning(event: PlanReady) -> str | None:
     )
 
 
+def exported(event: TracesExported) -> str:
+    """What became of the spans."""
+    if event.problem is None:
+        return f"OpenTelemetry spans: {event.where}"
+    return f"OpenTelemetry spans: {event.where} did not take them ({event.problem}); the run itself is recorded"
+
+
 class _Lines:
     """A line when something changes for the whole run, and one every ten seconds."""
 
@@ -166,6 +174,8 @@ class _Lines:
             self._screen.note(f"stopping: {STATES.get(event.reason, event.reason)}; {event.in_flight} in flight")
         elif isinstance(event, RunFinished) and event.committed > event.reused:
             self._screen.note(f"recorded {event.committed} episodes, {event.failed} failed, {event.reused} reused")
+        elif isinstance(event, TracesExported):
+            self._screen.note(exported(event))
         elif time.monotonic() - self._said >= EVERY_S:
             self._said = time.monotonic()
             self._screen.note(status_text(self._tally))
@@ -190,6 +200,8 @@ class _Bar:
             self._start()
         elif isinstance(event, RunFinished):
             self.close()
+        elif isinstance(event, TracesExported):
+            self._say(exported(event))
         elif self._live is not None and time.monotonic() - self._drawn >= FRAME_S:
             self._drawn = time.monotonic()
             self._live.update(self._frame(), refresh=True)

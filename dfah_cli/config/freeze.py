@@ -8,14 +8,16 @@ from dfah_cli.errors import ConfigurationError
 from dfah_cli.loading import resources, strict_yaml
 from dfah_cli.loading.policies import asked_for, policy_from
 from dfah_cli.loading.validate import check_document
+from dfah_cli.records.engine import Engine
 from dfah_cli.records.policy import GatePolicy
-from dfah_cli.workflow.request import DECLARED, REPORT_FORMATS, Engine, ReportFile, RunRequest
+from dfah_cli.workflow.request import DECLARED, REPORT_FORMATS, ReportFile, RunRequest
 
 # Keys that stand in a request under their own name and with their own value.
 SAME = (
-    *("replays", "seed", "sample_rate", "episode_timeout_s", "limit", "mode", "concurrency", "out", "store"),
+    *("replays", "seed", "sample_rate", "episode_timeout_s", "limit", "mode", "concurrency", "out", "store", "shards"),
     *("budget_usd", "max_episode_cost_usd", "capture_tool_arguments", "recover_stale_lease", "lease_token"),
     *("isolation", "worker_memory_mb", "schedule", "digest_key_env"),
+    *("otel", "otel_file"),
     *("tools", "tools_file", "tools_key_env", "tools_results", "tools_latency"),
 )
 

@@ -70,10 +70,14 @@ class EpisodeFinished:
 
 @frozen(kw_only=True)
 class Stopping:
-    """No further episode is dispatched; what is in flight is drained. reason: `budget_stop`, `interrupted`, …"""
+    """No further episode is dispatched; what is in flight is drained.
+
+    reason: `budget_stop`, `interrupted`, … why: what the reason alone does not say, for people.
+    """
 
     reason: str
     in_flight: int = 0
+    why: str | None = None
 
 
 @frozen(kw_only=True)
@@ -87,7 +91,15 @@ class RunFinished:
     stop_reason: str | None = None
 
 
-Event = PlanReady | RunStarted | EpisodeStarted | EpisodeFinished | Stopping | RunFinished
+@frozen(kw_only=True)
+class TracesExported:
+    """Spans were written or sent after the run. where: a file, or the endpoint. problem: class of what failed."""
+
+    where: str
+    problem: str | None = None
+
+
+Event = PlanReady | RunStarted | EpisodeStarted | EpisodeFinished | Stopping | RunFinished | TracesExported
 Observer = Callable[[Event], None]
 
 

@@ -27,7 +27,7 @@ from dfah_cli.integrations.wire.reading import offered_tools
 from dfah_cli.records import fields
 from dfah_cli.records.case import Case
 from dfah_cli.records.enums import ToolExecutionState
-from dfah_cli.records.episode import UNMETERED, AgentResult, Usage
+from dfah_cli.records.episode import ASKED_AGAIN, UNMETERED, AgentResult, Usage
 from dfah_cli.records.manifest import Manifest
 from dfah_cli.records.suite import Suite
 from dfah_cli.records.trajectory import Trajectory
@@ -233,8 +233,9 @@ def usage_of(exchange: Exchange) -> Usage:
     """Tokens of all answers together; attempts, failures and what the provider says of itself beside them."""
     answers = exchange.answers
     told: dict[str, Any] = {"requests": len(answers), "transport_attempts": len(exchange.sent)}
-    if exchange.unmetered:
-        told[UNMETERED] = exchange.unmetered
+    for name, count in ((UNMETERED, exchange.unmetered), (ASKED_AGAIN, exchange.asked_again)):
+        if count:
+            told[name] = count
     if exchange.failures:
         told["failed_statuses"] = sorted(exchange.failures)
     for name, values in (

@@ -34,6 +34,8 @@ class Usage:
 NO_USAGE = Usage()
 # In `provider_usage`: requests whose answer never came or told no usage, so that nobody knows what they cost.
 UNMETERED = "unmetered_requests"
+# In `provider_usage`: requests that had an answer already and were asked again, word for word.
+ASKED_AGAIN = "repeated_requests"
 
 
 @frozen(kw_only=True)

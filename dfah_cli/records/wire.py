@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 from attrs import field, frozen
@@ -16,6 +17,11 @@ def same_value(one: Any, other: Any) -> bool:
     """JSON equality in which 1 equals 1.0, and true equals only true."""
     if one is other:
         return True
+    kind = type(one)
+    if kind is type(other) and kind in _SCALARS:  # the usual case, without the abstract classes below
+        return bool(one == other)
+    if kind is dict and type(other) is dict:
+        return one.keys() == other.keys() and all([same_value(one[key], other[key]) for key in one])
     if isinstance(one, bool) or isinstance(other, bool):
         return type(one) is type(other) and bool(one == other)
     if isinstance(one, Mapping) and isinstance(other, Mapping):
@@ -23,6 +29,9 @@ def same_value(one: Any, other: Any) -> bool:
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
         return len(one) == len(other) and all(map(same_value, one, other))
     return bool(one == other)
+
+
+_SCALARS = frozenset({str, int, float, bool})
 
 
 @frozen(kw_only=True)
@@ -69,10 +78,21 @@ class WireRequest:
             endpoint=endpoint,
             parameters=declared,
             parameters_attested=True,
-            payload_hash=digest(sent),
+            payload_hash=_kept(sent),
             adapter=adapter,
             adapter_version=adapter_version,
         )
+
+
+# Where a preflight collects payloads by digest, to explain how they differ; None everywhere else.
+PAYLOADS: ContextVar[dict[str, dict[str, Any]] | None] = ContextVar("dfah_payloads", default=None)
+
+
+def _kept(payload: dict[str, Any]) -> str:
+    payload_hash, kept = digest(payload), PAYLOADS.get()
+    if kept is not None:
+        kept[payload_hash] = payload
+    return payload_hash
 
 
 def _object(value: Any, where: str) -> dict[str, Any]:

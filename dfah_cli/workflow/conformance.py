@@ -11,31 +11,35 @@ from typing import Any
 
 from attrs import field, frozen
 
-from dfah_cli.adapter.contract import Agent
+from dfah_cli.adapter.contract import Agent, agent_problem
 from dfah_cli.errors import AgentContractError, ConfigurationError, DFAHError
-from dfah_cli.execution.events import Observer, silent
+from dfah_cli.execution.events import EpisodeFinished, Event, Observer, silent
 from dfah_cli.records import fields
-from dfah_cli.records.enums import ConformanceStatus, EpisodeStatus, ReportStatus
+from dfah_cli.records.enums import ConformanceStatus
 from dfah_cli.records.episode import Episode
 from dfah_cli.records.suite import Suite
 from dfah_cli.redaction import redact
 from dfah_cli.workflow.analyze import episodes
-from dfah_cli.workflow.recording import Recorded
+from dfah_cli.workflow.conformance_checks import CHECKS, FAIL, PASS, Trial, Verdict
+from dfah_cli.workflow.isolating import reference_of
+from dfah_cli.workflow.payload_watch import PayloadWatch
 from dfah_cli.workflow.replay import Replay
 
 REPLAYS = 2
 SEED = 19
 
-PASS, FAIL, SKIP = ConformanceStatus.PASS, ConformanceStatus.FAIL, ConformanceStatus.SKIP
+# Errors whose text is about the contract: made here, or by an adapter in the words of the contract.
+CONTRACT_ERRORS = ("AgentContractError", "ValidationError")
 
 
 @frozen(kw_only=True)
 class ConformanceCheck:
-    """One check: what was observed, and what to do about it."""
+    """One check. detail: what was observed. fix: what to do about it; None when nothing is to be done."""
 
     name: str
     status: ConformanceStatus
     detail: str
+    fix: str | None = None
     schema_version: str = fields.SCHEMA_VERSION
 
 
@@ -65,22 +69,13 @@ class ConformanceReport:
 
         Raises: AgentContractError naming every failed check.
         """
-        failed = [f"{check.name}: {check.detail}" for check in self.checks if check.status is FAIL]
+        failed = [
+            f"{check.name}: {check.detail}" + (f". {check.fix}" if check.fix else "")
+            for check in self.checks
+            if check.status is FAIL
+        ]
         if failed:
             raise AgentContractError("the agent breaks its contract. " + " | ".join(failed))
-
-
-@frozen(kw_only=True)
-class _Trial:
-    """What the two passes showed."""
-
-    first: Recorded
-    second: Recorded
-    made: tuple[Episode, ...]
-    expected_tools: Mapping[str, tuple[str, ...]]
-
-
-Verdict = tuple[ConformanceStatus, str]
 
 
 def check_agent(
@@ -95,11 +90,16 @@ def check_agent(
     out: str | Path | None = None,
     raise_on_error: bool = False,
     observer: Observer = silent,
+    deep: bool = False,
+    reference: str | None = None,
+    announce: Callable[[int, float | None], None] | None = None,
 ) -> ConformanceReport:
     """The conformance of an adapter on the first cases of a suite, two replays each.
 
     suite: None takes the suite the agent is bound to. expected_tools: pseudonym to the tool names it must call, in
-    order. out: where the episodes are kept; None keeps none of them.
+    order. out: where the episodes are kept; None keeps none of them. deep: more calls, in worker processes, about what
+    surrounds the agent. reference: its name for them; None looks for it. announce: told the most calls and the most
+    US dollars (None without an estimate) before the first call.
     Raises: ConfigurationError for a wrong request; AgentContractError with `raise_on_error` when a check fails.
     """
     if type(max_cases) is not int or max_cases < 1:
@@ -107,32 +107,77 @@ def check_agent(
     loaded = Suite.load(_suite_of(candidate, suite))
     chosen = tuple(case.effective_case_id for case in loaded.cases[:max_cases])
     wanted = _expected_tools(expected_tools, chosen, loaded)
-    planned = len(chosen) * REPLAYS
+    named = (reference or reference_of(candidate)) if deep else None
+    planned, ceiling = _planned(len(chosen), deep, estimated_max_episode_cost_usd)
+    if announce is not None:
+        announce(planned, ceiling)
+    design: dict[str, Any] = {
+        "suite": loaded,
+        "replays": REPLAYS,
+        "seed": SEED,
+        "estimated_max_episode_cost_usd": estimated_max_episode_cost_usd,
+        "episode_timeout_s": episode_timeout_s,
+        "limit": None if len(chosen) == len(loaded.cases) else len(chosen),
+        "observer": observer,
+    }
     with _directory(out) as directory:
-        replay = Replay(
-            suite=loaded,
-            replays=REPLAYS,
-            seed=SEED,
-            out=directory,
-            budget_usd=budget_usd,
-            estimated_max_episode_cost_usd=estimated_max_episode_cost_usd,
-            episode_timeout_s=episode_timeout_s,
-            limit=None if len(chosen) == len(loaded.cases) else len(chosen),
-            observer=observer,
-        )
-        checks, made = _examine(replay, candidate, wanted)
-    estimate = estimated_max_episode_cost_usd
+        checks, made = _examine({**design, "out": directory, "budget_usd": budget_usd}, candidate, wanted)
+        if named is not None:
+            checks += _deep(candidate, named, _beside(directory), design, _left(budget_usd, made))
     report = ConformanceReport(
         checks=checks,
         cases_selected=len(chosen),
         episodes_planned=planned,
-        estimated_cost_ceiling_usd=None if estimate is None else estimate * planned,
+        estimated_cost_ceiling_usd=ceiling,
         selected_case_ids=chosen,
         status_counts=_counts(made),
     )
     if raise_on_error:
         report.raise_for_failures()
     return report
+
+
+def _planned(cases: int, deep: bool, estimate: float | None) -> tuple[int, float | None]:
+    """The most calls and the most US dollars."""
+    from dfah_cli.workflow.ambient import deep_calls
+
+    calls = cases * REPLAYS + (deep_calls(cases) if deep else 0)
+    return calls, None if estimate is None else estimate * calls
+
+
+def _left(budget_usd: float | None, made: Sequence[Episode]) -> float | None:
+    return None if budget_usd is None else budget_usd - sum(episode.cost_usd for episode in made)
+
+
+def _listening(observer: Observer, texts: list[str]) -> Observer:
+    """The observer, and the texts of contract errors kept: they say what was broken, and no record has them."""
+
+    def heard(event: Event) -> None:
+        observer(event)
+        if isinstance(event, EpisodeFinished) and event.error_kind in CONTRACT_ERRORS and event.error_text:
+            texts.append(event.error_text)
+
+    return heard
+
+
+def _beside(directory: Path) -> Path:
+    return directory.with_name(f"{directory.name}-deep")
+
+
+def _deep(
+    candidate: Agent, reference: str, where: Path, design: dict[str, Any], budget_usd: float | None
+) -> tuple[ConformanceCheck, ...]:
+    from dfah_cli.workflow.ambient import Deep
+
+    if agent_problem(candidate):
+        return ()
+    deep = Deep(agent=candidate, reference=reference, where=where, design=design, budget_usd=budget_usd)
+    return tuple(_check(name, verdict) for name, verdict in deep.verdicts())
+
+
+def _check(name: str, verdict: Verdict) -> ConformanceCheck:
+    status, detail, fix = verdict
+    return ConformanceCheck(name=name, status=status, detail=detail, fix=fix)
 
 
 def _suite_of(candidate: Agent, suite: Suite | str | Path | None) -> Suite | str | Path:
@@ -168,127 +213,37 @@ def _directory(out: str | Path | None) -> Any:
 
 
 def _examine(
-    replay: Replay, candidate: Agent, wanted: Mapping[str, tuple[str, ...]]
+    options: dict[str, Any], candidate: Agent, wanted: Mapping[str, tuple[str, ...]]
 ) -> tuple[tuple[ConformanceCheck, ...], tuple[Episode, ...]]:
     loaded = ConformanceCheck(name="suite_load", status=PASS, detail="suite, tools and manifest belong together")
+    texts: list[str] = []
+    replay = Replay(**{**options, "observer": _listening(options["observer"], texts)})
+    watched = candidate if agent_problem(candidate) else PayloadWatch(candidate)
     try:
-        first = replay.record(candidate)
+        first = replay.record(watched)
         # After Ctrl-C or a used-up budget a second pass would call what the first left out.
-        second = first if first.tally.stop_reason else replay.record(candidate)
+        second = first if first.tally.stop_reason else replay.record(watched)
         made = tuple(episodes(replay.output_path(first.report.manifest)))
     except AgentContractError as problem:
-        return (ConformanceCheck(name="suite_load", status=FAIL, detail=redact(str(problem))),), ()
+        return (_broken("suite_load", problem, "correct what the message names; nothing was called"),), ()
     except ConfigurationError:
         raise
     except DFAHError as problem:
-        return (loaded, ConformanceCheck(name="execution", status=FAIL, detail=redact(str(problem)))), ()
-    trial = _Trial(first=first, second=second, made=made, expected_tools=wanted)
-    decided = [(name, *check(trial)) for name, check in CHECKS.items()]
-    return (loaded, *(ConformanceCheck(name=n, status=s, detail=d) for n, s, d in decided)), made
+        return (loaded, _broken("execution", problem, None)), ()
+    trial = Trial(
+        first=first,
+        second=second,
+        made=made,
+        expected_tools=wanted,
+        tool_names=frozenset(tool.name for tool in replay.suite.tools),
+        payloads=watched.payloads if isinstance(watched, PayloadWatch) else {},
+        told=tuple(dict.fromkeys(texts)),
+    )
+    return (loaded, *(_check(name, check(trial)) for name, check in CHECKS.items())), made
 
 
-def _resumes(trial: _Trial) -> Verdict:
-    calls = trial.second.tally.calls
-    same = trial.first.verified.commitment == trial.second.verified.commitment
-    if trial.first.tally.stop_reason:
-        return (
-            SKIP,
-            f"the first pass stopped early ({trial.first.tally.stop_reason}), so nothing could be resumed whole",
-        )
-    if calls or not same:
-        return FAIL, f"running it again made {calls} calls; committed episodes must be reused byte for byte"
-    return PASS, "running it again reused every committed episode and called nobody"
-
-
-def _parses(trial: _Trial) -> Verdict:
-    judged = [e for e in trial.made if e.parse.reason != "not_parsed"]
-    bad = [e for e in judged if not e.parse.accepted]
-    if not judged:
-        return SKIP, "no episode came as far as its decision"
-    if bad:
-        reasons = ", ".join(sorted({str(e.parse.reason) for e in bad}))
-        return (
-            FAIL,
-            f"{len(bad)} of {len(judged)} outputs have no decision ({reasons}); end with one line DECISION: LABEL",
-        )
-    return PASS, f"{len(judged)} decisions read from one strict marker each"
-
-
-def _wire(trial: _Trial) -> Verdict:
-    bad = [e for e in trial.made if e.status is EpisodeStatus.CONTRACT_ERROR]
-    if bad:
-        told = sorted({f"{e.error.kind}: {e.error.message}" for e in bad if e.error})
-        return FAIL, f"{len(bad)} episodes broke the contract ({'; '.join(told)})"
-    echoed = [e for e in trial.made if e.wire_request is not None]
-    if not echoed:
-        return SKIP, "no episode returned a wire request"
-    hashes: dict[str, set[str]] = {}
-    for episode in echoed:
-        assert episode.wire_request is not None
-        hashes.setdefault(episode.case_id, set()).add(episode.wire_request.payload_hash)
-    varying = sum(len(payloads) > 1 for payloads in hashes.values())
-    if varying:
-        return FAIL, f"in {varying} cases the payload differs between replays; keep nonces and timestamps out of it"
-    return PASS, f"{len(echoed)} wire requests match the manifest, one payload a case"
-
-
-def _tool_outputs(trial: _Trial) -> Verdict:
-    outputs: dict[tuple[str, str | None], set[str | None]] = {}
-    for call in (call for episode in trial.made for call in episode.trajectory.tool_calls):
-        outputs.setdefault((call.name, call.argument_hash), set()).add(call.output_hash)
-    if not outputs:
-        return SKIP, "the agent made no tool calls"
-    varying = sorted({name for (name, _), seen in outputs.items() if len(seen) > 1})
-    if varying:
-        return FAIL, f"equal arguments gave different results in {', '.join(varying)}; the tool is not deterministic"
-    return PASS, f"{len(outputs)} distinct calls, each with one result"
-
-
-def _expected(trial: _Trial) -> Verdict:
-    if not trial.expected_tools:
-        return SKIP, "no expectation given"
-    for case_id, names in trial.expected_tools.items():
-        for episode in (e for e in trial.made if e.case_id == case_id):
-            called = tuple(call.name for call in episode.trajectory.tool_calls)
-            if called != names:
-                return (
-                    FAIL,
-                    f"{case_id}: called {', '.join(called) or 'nothing'}; expected {', '.join(names) or 'nothing'}",
-                )
-    return PASS, f"{len(trial.expected_tools)} cases called the expected tools in order"
-
-
-def _stability(trial: _Trial) -> Verdict:
-    report = trial.first.report
-    if not report.metrics_available:
-        return SKIP, "no replay group is eligible"
-    varying = [c for c in report.case_reports if c.dar < 1.0 or c.tar.strong != 1.0]
-    if varying:
-        return (
-            PASS,
-            f"WARNING: {len(varying)} of {len(report.case_reports)} cases vary in decision or path between replays",
-        )
-    return PASS, "two replays agree; this does not prove the absence of wall-clock or ambient-state dependence"
-
-
-def _eligible(trial: _Trial) -> Verdict:
-    report = trial.first.report
-    if report.status is ReportStatus.COMPLETE:
-        return PASS, f"all {report.episodes_eligible} episodes are eligible"
-    told = ", ".join(f"{one.reason} ({one.groups})" for one in report.ineligibility_reasons)
-    why = f"; {report.partial_reason}" if report.partial_reason else ""
-    return FAIL, f"{report.episodes_eligible} of {report.episodes_planned} episodes are eligible{why}: {told}"
-
-
-CHECKS: dict[str, Callable[[_Trial], Verdict]] = {
-    "resumability_idempotence": _resumes,
-    "parse_provenance": _parses,
-    "wire_manifest_echo": _wire,
-    "deterministic_tool_outputs": _tool_outputs,
-    "expected_tool_capture": _expected,
-    "replay_stability_smoke": _stability,
-    "eligible_capture": _eligible,
-}
+def _broken(name: str, problem: DFAHError, fix: str | None) -> ConformanceCheck:
+    return ConformanceCheck(name=name, status=FAIL, detail=redact(str(problem)), fix=fix)
 
 
 def _counts(made: Sequence[Episode]) -> dict[str, int]:

@@ -9,6 +9,7 @@ from attrs import field, frozen
 from dfah_cli.errors import ConfigurationError
 from dfah_cli.planning.plan import Design
 from dfah_cli.records import fields
+from dfah_cli.records.engine import Engine
 from dfah_cli.records.enums import ReplayMode
 from dfah_cli.records.policy import GatePolicy
 from dfah_cli.workflow.observing import Observing
@@ -16,7 +17,6 @@ from dfah_cli.workflow.observing import Observing
 REPORT_FORMATS = ("html", "md", "junit", "json")
 # The adapter of a request whose `agent` is a declaration such as {kind: openai, …}.
 DECLARED = "dfah_cli.integrations.declared:agent_from_mapping"
-ENGINES = ("local", "ray")
 ISOLATIONS = ("process", "fresh")
 
 USD = fields.optional(fields.real(0.0, above=True))
@@ -28,15 +28,6 @@ class ReportFile:
 
     format: str = field(validator=fields.one_of(*REPORT_FORMATS))
     file: str | None = field(default=None, validator=fields.optional(fields.name))
-
-
-@frozen(kw_only=True)
-class Engine:
-    """What runs the episodes. address: of a running cluster. workers: None for as many as there are cores."""
-
-    name: str = field(default="local", validator=fields.one_of(*ENGINES))
-    address: str | None = field(default=None, validator=fields.optional(fields.name))
-    workers: int | None = field(default=None, validator=fields.optional(fields.integer(1)))
 
 
 def _mode(value: Any) -> Any:
@@ -62,6 +53,7 @@ class RunRequest:
     out: the run directory; None for one named after the plan, inside `store`.
     budget_usd, max_episode_cost_usd: US dollars; None for no limit.
     tools_file, tools_key_env: as in `Observing`.
+    otel: send spans to the endpoint of the environment. otel_file: write them to a file.
     isolation: process for episodes in worker processes, fresh for a new one each; None for none.
     """
 
@@ -90,11 +82,14 @@ class RunRequest:
     max_episode_cost_usd: float | None = field(default=None, converter=fields.to_float, validator=USD)
     out: str | None = field(default=None, validator=fields.optional(fields.name))
     store: str = field(default=".dfah/runs", validator=fields.name)
+    shards: int | None = field(default=None, validator=fields.optional(fields.integer(1, 999)))
     capture_tool_arguments: bool = field(default=False, validator=fields.flag)
     tools_file: str | None = None
     tools_key_env: str | None = None
     recover_stale_lease: bool = field(default=False, validator=fields.flag)
     isolation: str | None = field(default=None, validator=fields.optional(fields.one_of(*ISOLATIONS)))
+    otel: bool = field(default=False, validator=fields.flag)
+    otel_file: str | None = field(default=None, validator=fields.optional(fields.name))
     worker_memory_mb: int | None = field(default=None, validator=fields.optional(fields.integer(16)))
     lease_token: str | None = field(default=None, repr=False, validator=fields.optional(fields.name))
     engine: Engine = field(factory=Engine, validator=fields.instance_of(Engine))
@@ -110,6 +105,8 @@ class RunRequest:
             raise ConfigurationError("budget_usd needs max_episode_cost_usd: the most that one episode can cost")
         if self.worker_memory_mb is not None and self.isolation is None:
             raise ConfigurationError("worker_memory_mb needs isolation: process (or fresh)")
+        if self.isolation is not None and self.engine.name != "local":
+            raise ConfigurationError(f"isolation needs engine=local; {self.engine.name} has processes of its own")
 
     @property
     def observing(self) -> Observing:

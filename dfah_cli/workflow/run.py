@@ -73,6 +73,8 @@ def make_replay(
         out=request.out,
         store=request.store,
         shards=request.shards,
+        otel=request.otel,
+        otel_file=request.otel_file,
         concurrency=request.concurrency,
         mode=request.mode,
         gate=request.policy,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import tempfile
@@ -14,6 +15,7 @@ import pytest
 from dfah.testing import check_agent
 from dfah_cli.errors import AgentContractError, ConfigurationError
 from dfah_cli.records.enums import ConformanceStatus
+from dfah_cli.records.episode import Usage
 from dfah_cli.workflow.conformance import ConformanceReport
 from tests.builders import STEADY, a_registry, a_scripted_agent, a_suite, a_wire
 
@@ -22,6 +24,8 @@ NAMES = [
     "resumability_idempotence",
     "parse_provenance",
     "wire_manifest_echo",
+    "declared_tools",
+    "provider_attempts",
     "deterministic_tool_outputs",
     "expected_tool_capture",
     "replay_stability_smoke",
@@ -113,6 +117,61 @@ def test_a_payload_with_a_nonce_fails_the_echo() -> None:
     agent = a_scripted_agent({"A": [lambda _, c: agent.result(
         c, wire_request=a_wire(agent.manifest, payload={"nonce": c.replay_index}))]})  # fmt: skip
     assert verdicts(check_agent(agent))["wire_manifest_echo"] == "fail"
+
+
+def test_the_place_where_payloads_differ_is_named_and_not_quoted() -> None:
+    def script(case: Any, context: Any) -> Any:
+        text = f"It is 2026-01-0{context.replay_index + 1}. Decide."
+        payload = {**agent.manifest.request_parameters, "messages": [{"role": "user", "content": text}]}
+        return agent.result(context, wire_request=a_wire(agent.manifest, payload=payload))
+
+    agent = a_scripted_agent({"A": [script]})
+    told = detail(check_agent(agent), "wire_manifest_echo")
+    assert "A: $.messages[0].content (text that parts at character 15, where a date or time stands)" in told
+    assert "2026" not in told
+
+
+def test_what_fails_says_how_to_fix_it_and_what_passes_says_nothing() -> None:
+    report = check_agent(a_scripted_agent({"A": [("maybe", "T")]}))
+    fixes = {check.name: check.fix for check in report.checks}
+    assert "DECISION: LABEL" in str(fixes["parse_provenance"])
+    assert fixes["suite_load"] is None
+    assert all(check.fix for check in report.checks if check.status is ConformanceStatus.FAIL)
+
+
+def test_a_tool_nobody_declared_is_named() -> None:
+    async def script(case: Any, context: Any) -> Any:
+        with contextlib.suppress(Exception):
+            await context.tools.call("wipe_disk")
+        return agent.result(context)
+
+    agent = a_scripted_agent({"A": [script]})
+    report = check_agent(agent)
+    assert verdicts(report)["declared_tools"] == "fail"
+    assert "wipe_disk" in detail(report, "declared_tools")
+
+
+@pytest.mark.parametrize(
+    ("told", "status", "text"),
+    [
+        ({}, "skip", "hidden retries would not be seen"),
+        ({"requests": 1, "transport_attempts": 1}, "pass", "2 answers, each at the first attempt"),
+        (
+            {"requests": 1, "transport_attempts": 3, "failed_statuses": [429]},
+            "pass",
+            "WARNING: 6 attempts for 2 answers",
+        ),
+        ({"requests": 2, "transport_attempts": 2, "repeated_requests": 1}, "fail", "asked again, word for word"),
+    ],
+)
+def test_hidden_attempts_are_found(told: dict[str, Any], status: str, text: str) -> None:
+    def script(case: Any, context: Any) -> Any:
+        return agent.result(context, usage=Usage(provider_usage=told))
+
+    agent = a_scripted_agent({"A": [script]})
+    report = check_agent(agent)
+    assert verdicts(report)["provider_attempts"] == status
+    assert text in detail(report, "provider_attempts")
 
 
 @pytest.mark.parametrize(("names", "status"), [(("T", "U"), "pass"), (("U", "T"), "fail"), ((), "fail")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -21,27 +22,40 @@ from dfah_cli.errors import ConfigurationError, ExitCode
     EPISODE_COST,
     TIMEOUT,
     option("--out", metavar="DIR", default=None, help="Keep the episodes here; without it they are removed."),
+    option("--deep", is_flag=True, help="More calls: does what surrounds the agent change what it does?"),
     COMMON,
 )
 def command(
-    agent: str, as_json: bool, expect_tools: tuple[str, ...], max_episode_cost_usd: float | None, **same: Any
+    agent: str,
+    as_json: bool,
+    deep: bool,
+    expect_tools: tuple[str, ...],
+    max_episode_cost_usd: float | None,
+    **same: Any,
 ) -> int:
     """Does an adapter keep its contract? Two replays of a few cases, then the same again from the record.
+
+    With --deep each case is called ten times more, in worker processes: after other cases instead of first, with
+    another clock, hash seed, time zone and locale. The number of calls is said before the first of them.
 
     \b
     dfah check-agent --agent dfah.demo:toy_agent --episode-timeout-s 5
     dfah check-agent --agent acme.agents:triage --expect-tools CASE-001=lookup,score
+    dfah check-agent --agent acme.agents:triage --deep --max-cases 1
     """
     from dfah_cli.adapter.reference import load_agent
     from dfah_cli.workflow.conformance import check_agent
 
+    screen = Screen(as_json=as_json)
     report = check_agent(
         load_agent(agent),
+        deep=deep,
+        reference=agent if deep else None,
+        announce=_announcing(screen) if deep else None,
         expected_tools=_expected(expect_tools),
         estimated_max_episode_cost_usd=max_episode_cost_usd,
         **same,
     )
-    screen = Screen(as_json=as_json)
     if screen.json:
         from dfah_cli.records.codec import plain
 
@@ -50,6 +64,14 @@ def command(
         _show(report, screen)
     screen.flush()
     return _code(report)
+
+
+def _announcing(screen: Screen) -> Callable[[int, float | None], None]:
+    def announce(calls: int, ceiling: float | None) -> None:
+        cost = "no estimate of the cost (--max-episode-cost-usd)" if ceiling is None else f"at most ${ceiling:.2f}"
+        screen.note(f"dfah check-agent --deep: at most {calls} agent calls, {cost}")
+
+    return announce
 
 
 def _code(report: Any) -> int:
@@ -69,7 +91,8 @@ def _expected(pairs: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
 
 
 def _show(report: Any, screen: Screen) -> None:
-    screen.table(("check", "status", "detail"), [(c.name, str(c.status), c.detail) for c in report.checks])
+    rows = [(c.name, str(c.status), c.detail, c.fix or "") for c in report.checks]
+    screen.table(("check", "status", "observed", "to fix it"), rows)
     if screen.tables:
         screen.line()
     ceiling = report.estimated_cost_ceiling_usd

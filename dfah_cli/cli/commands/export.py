@@ -10,7 +10,7 @@ from dfah_cli.cli.options import COMMON, option, stacked
 from dfah_cli.cli.screen import Screen
 from dfah_cli.errors import ConfigurationError
 
-FORMATS = ("every-eval-ever", "eee", "csv", "parquet")
+FORMATS = ("every-eval-ever", "eee", "csv", "parquet", "otlp")
 TABLES = ("cases", "episodes")
 
 
@@ -18,9 +18,9 @@ TABLES = ("cases", "episodes")
 @click.argument("run", metavar="RUN")
 @stacked(
     option("--format", "kind", type=click.Choice(FORMATS), default="every-eval-ever", show_default=True,
-           help="Exchange record (eee is short for every-eval-ever), or a table."),
+           help="Exchange record (eee is short for every-eval-ever), a table, or OpenTelemetry spans."),
     option("-o", "--out", "out", metavar="PATH", default=None,
-           help="File of a table (CSV goes to standard output without it), or directory of the record."),
+           help="File of a table or of spans (CSV goes to standard output without it), or directory of the record."),
     option("--table", type=click.Choice(TABLES), default="cases", show_default=True, help="Which table."),
     option("--aggregate-only", is_flag=True, help="Record without single episodes."),
     option("--validate", is_flag=True, help="Check the record with the validator of the format."),
@@ -36,9 +36,12 @@ def command(run: str, kind: str, out: str | None, table: str, as_json: bool, **r
     \b
     dfah export .dfah/runs/first --format csv --table episodes -o episodes.csv
     dfah export .dfah/runs/first --format every-eval-ever --out exports --validate
+    dfah export .dfah/runs/first --format otlp -o spans.jsonl
     """
     screen = Screen(as_json=as_json)
-    if kind in ("csv", "parquet"):
+    if kind == "otlp":
+        _spans(screen, run, out)
+    elif kind in ("csv", "parquet"):
         _table(screen, run, kind, out, table)
     else:
         _record(screen, run, out, record)
@@ -60,6 +63,18 @@ def _table(screen: Screen, run: str, kind: str, out: str | None, table: str) -> 
         screen.document({"format": "dfah-export-1", "kind": kind, "table": table, "written": [str(written)]})
     else:
         screen.fact(written=str(written), table=table)
+
+
+def _spans(screen: Screen, run: str, out: str | None) -> None:
+    from dfah_cli.workflow.telemetry import export_otlp
+
+    if out is None:
+        raise ConfigurationError("export: otlp needs a file; name it with -o, such as -o spans.jsonl")
+    written = export_otlp(run, out)
+    if screen.json:
+        screen.document({"format": "dfah-export-1", "kind": "otlp", "written": [str(written)]})
+    else:
+        screen.fact(written=str(written))
 
 
 def _record(screen: Screen, run: str, out: str | None, given: dict[str, object]) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, field, frozen
 
 from dfah_cli.adapter.meter import Meter
+from dfah_cli.canonical import canonical_bytes, digest_bytes
 from dfah_cli.integrations.wire.pace import Pace
 from dfah_cli.integrations.wire.reading import Reading, read
 
@@ -76,6 +77,13 @@ class Exchange:
         """Requests that may have cost something that nobody told: unanswered, or answered without a usage."""
         told = sum(bool(answer.input_tokens or answer.output_tokens) for answer in self.answers)
         return max(0, len(self.sent) - len(self.failures) - told)
+
+    @property
+    def asked_again(self) -> int:
+        """Requests that were answered before in this episode, word for word, and asked again all the same."""
+        repeated = len(self.bodies) - len({digest_bytes(canonical_bytes(body)) for body in self.bodies})
+        unanswered = len(self.sent) - len(self.answers)
+        return max(0, repeated - unanswered)
 
     @property
     def bodies(self) -> list[dict[str, Any]]:

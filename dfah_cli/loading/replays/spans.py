@@ -8,6 +8,7 @@ runs had one input.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -19,6 +20,7 @@ from attrs import frozen
 from dfah_cli.loading.replays.recorded import RecordedReplay, label, refused, value_hash
 from dfah_cli.metrics.backends import served_by
 from dfah_cli.metrics.paths import StepLike
+from dfah_cli.records.enums import EpisodeStatus, ToolExecutionState
 
 SEMCONV = "1.41.0"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -33,6 +35,8 @@ PROVIDER = ("gen_ai.provider.name", "gen_ai.system")
 MODEL = ("gen_ai.request.model", "gen_ai.response.model")
 RESPONSE_MODEL = ("gen_ai.response.model",)
 FINGERPRINT = ("openai.response.system_fingerprint", "gen_ai.openai.response.system_fingerprint")
+PATH_STATE, LOST = "dfah.trajectory.state", ("unavailable", "malformed")
+DIGEST = re.compile(r"[0-9a-f]{64}")
 AGENT = ("gen_ai.agent.name", "gen_ai.agent.id")
 ARGUMENTS = ("gen_ai.tool.call.arguments", "gcp.vertex.agent.tool_call_args", "tool.arguments")
 RESULT = ("gen_ai.tool.call.result", "gcp.vertex.agent.tool_response", "tool.result")
@@ -132,8 +136,11 @@ def _replay(run: Span, tree: _Tree) -> RecordedReplay:
         case_id=case_id,
         replay_index=int(index) if index is not None else None,
         decision=label(str(decision)) if decision is not None else None,
-        steps=_steps(run, tree),
-        status="provider_error" if run.failed else "valid",
+        steps=None if run.attributes.get(PATH_STATE) in LOST else _steps(run, tree),
+        status=_status(run),
+        wire=_digest(run.attributes.get("dfah.payload.sha256")),
+        endpoint=run.attributes.get("dfah.endpoint"),
+        cost_nusd=_cost(run.attributes.get("dfah.cost_nusd")),
         latency_us=max(0, run.end - run.start) // 1000,
         backend=_backend(run, tree),
         started_at=_moment(run.start),
@@ -155,6 +162,15 @@ def _backend(run: Span, tree: _Tree) -> str | None:
     return served_by({name: [one for span in spans if (one := span.first(keys))] for name, keys in told.items()})
 
 
+def _status(run: Span) -> str:
+    told = run.attributes.get("dfah.status")
+    return str(told) if told in tuple(EpisodeStatus) else "provider_error" if run.failed else "valid"
+
+
+def _cost(value: Any) -> int:
+    return value if type(value) is int and value >= 0 else 0
+
+
 def _steps(run: Span, tree: _Tree) -> tuple[StepLike, ...]:
     tools = (span for span in tree.below(run) if span.operation == "execute_tool")
     return tuple(_step(span) for span in sorted(tools, key=lambda span: (span.start, span.span_id)))
@@ -162,6 +178,11 @@ def _steps(run: Span, tree: _Tree) -> tuple[StepLike, ...]:
 
 def _step(span: Span) -> StepLike:
     name = span.attributes.get("gen_ai.tool.name") or span.name.removeprefix("execute_tool ")
+    told = span.attributes
+    if told.get("dfah.tool.execution_state") in tuple(ToolExecutionState):
+        # Our own export: digests in place of content.
+        digests = (_digest(told.get("dfah.tool.arguments.sha256")), _digest(told.get("dfah.tool.result.sha256")))
+        return (str(name), *digests, str(told.get("dfah.tool.result_state")), str(told["dfah.tool.execution_state"]))
     result = span.first(RESULT)
     return (
         str(name),
@@ -170,6 +191,10 @@ def _step(span: Span) -> StepLike:
         "unavailable" if result is None else "observed_nonempty",
         "error" if span.failed else "executed",
     )
+
+
+def _digest(value: Any) -> str | None:
+    return value if isinstance(value, str) and DIGEST.fullmatch(value) else None
 
 
 def _hash(value: Any, where: str) -> str | None:
