@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from attrs import frozen
 
@@ -33,8 +34,7 @@ class Writing:
     clock: Clock
 
 
-@frozen
-class _Batch:
+class _Batch(NamedTuple):
     tree: CompactRange
     mark: CommitMark
     payload: bytes

@@ -14,8 +14,9 @@ from dfah_cli.store.safe_io import publish, read_file
 class RunFiles:
     """Owns the handle of the run directory and those of its parts, opened when first needed."""
 
-    def __init__(self, fs: FileSystem, root: int) -> None:
-        self.fs, self.root = fs, root
+    def __init__(self, fs: FileSystem, root: int, path: str = "the run directory") -> None:
+        """path: for messages, and for `in_place`."""
+        self.fs, self.root, self.path = fs, root, path
         self._parts: dict[str, int] = {}
 
     def part(self, name: str) -> int | None:
@@ -109,6 +110,10 @@ class RunFiles:
                 self.fs.close(file)
             self.fs.sync_dir(segments)
         self.fs.sync_dir(self.root)
+
+    def in_place(self) -> bool:
+        """Whether the run directory still is where it was opened."""
+        return self.fs.is_at(self.root, self.path)
 
     def close(self) -> None:
         for handle in (*self._parts.values(), self.root):

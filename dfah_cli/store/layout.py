@@ -13,7 +13,7 @@ from attrs import frozen
 
 from dfah_cli.errors import ArtifactError
 from dfah_cli.merkle import checkpoint_text, commitment
-from dfah_cli.store.framing import decode_body, frame, parse_line
+from dfah_cli.store.framing import decode_body, line_of, parse_line
 
 PLAN = "plan.json"
 MANIFEST = "manifest.json"
@@ -78,8 +78,9 @@ class Head:
 
     def render(self) -> bytes:
         """Always 256 bytes: one framed record, spaces, LF."""
-        line = frame({"len": self.len, "n": self.n, "root": self.root, "seg": self.seg}).framed()[:-1]
-        return line.ljust(HEAD_SIZE - 1) + b"\n"
+        # Written after every batch, so not through the general encoder.
+        raw = b'{"len":%d,"n":%d,"root":"%b","seg":%d}' % (self.len, self.n, self.root.encode("ascii"), self.seg)
+        return line_of(raw).framed()[:-1].ljust(HEAD_SIZE - 1) + b"\n"
 
 
 def parse_head(payload: bytes | None) -> Head | None:

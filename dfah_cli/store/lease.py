@@ -94,7 +94,7 @@ def take_lock(files: RunFiles, now: str) -> int:
         raise
     fs.close(guard)
     held = files.read(layout.LEASE)
-    raise LeaseError(f"Another writer holds the run directory: {_who(held and parse_lease(held), now)}. Wait for it.")
+    raise LeaseError(f"Another writer holds {files.path}: {_who(held and parse_lease(held), now)}. Wait for it.")
 
 
 def take_lease(files: RunFiles, mine: Lease, host: Host, *, recover: bool, token: str | None) -> None:
@@ -105,7 +105,10 @@ def take_lease(files: RunFiles, mine: Lease, host: Host, *, recover: bool, token
     payload = files.read(layout.LEASE)
     if payload is not None:
         left = parse_lease(payload)
-        check_stale(left, host, mine.at, recover=recover, token=token)
+        try:
+            check_stale(left, host, mine.at, recover=recover, token=token)
+        except LeaseError as refused:
+            raise type(refused)(f"{files.path}: {refused}") from None
         _archive(files, left, mine)
     publish(files.fs, files.root, layout.LEASE, mine.render())
 

@@ -113,7 +113,7 @@ class LogStore:
         """Root and lock; both are given back when the opening fails."""
         fs = self._fs
         root = fs.open_root(self.path, create=True)
-        files = RunFiles(fs, root)
+        files = RunFiles(fs, root, self.path)
         try:
             names = fs.names(root)
             if names and not layout.is_run(names):

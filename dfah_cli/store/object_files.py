@@ -213,6 +213,9 @@ class ObjectFiles:
     def is_named(self, file: int, directory: int, name: str) -> bool:
         return True
 
+    def is_at(self, directory: int, path: str) -> bool:
+        return True
+
     def is_network(self, directory: int) -> bool:
         return False
 

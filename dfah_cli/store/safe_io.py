@@ -177,6 +177,12 @@ class PosixFiles:
             return os.path.samestat(os.fstat(file), os.stat(name, dir_fd=directory, follow_symlinks=False))
         return False
 
+    def is_at(self, directory: int, path: str) -> bool:
+        try:
+            return os.path.samestat(os.fstat(directory), os.stat(path))
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+
     def is_network(self, directory: int) -> bool:
         device = os.fstat(directory).st_dev
         wanted = f"{os.major(device)}:{os.minor(device)}"

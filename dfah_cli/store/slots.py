@@ -5,9 +5,6 @@ absent -> planned -> dispatching -> committed. Pure: applying the same records g
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from dfah_cli.errors import ArtifactError, EpisodeConflictError
 from dfah_cli.store.protocol import Body, SlotState
 from dfah_cli.store.vocabulary import AFTER_CLOSE
@@ -19,7 +16,7 @@ _PLAN = bytes([_PLANNED, *range(1, 256)])  # translation table: absent becomes p
 class SlotTable:
     """One byte per ordinal, and the digest of each terminal record (32 bytes per ordinal)."""
 
-    __slots__ = ("_manifest_hash", "_terminals", "_undo", "closed", "committed", "states")
+    __slots__ = ("_before", "_manifest_hash", "_terminals", "_undo", "closed", "committed", "states")
 
     def __init__(self, episodes_planned: int, manifest_hash: str | None, *, terminals: bool = True) -> None:
         """terminals: keep the digests, so that a repeated terminal record is told from a conflict."""
@@ -29,22 +26,22 @@ class SlotTable:
         self._manifest_hash = manifest_hash
         self._terminals = bytearray(32 * episodes_planned if terminals else 0)
         self._undo: list[tuple[int, bytes]] | None = None
+        self._before = (0, False)
 
-    @contextmanager
-    def rollback(self) -> Iterator[None]:
-        """All records applied inside are taken, or none of them when one is refused."""
-        undo: list[tuple[int, bytes]] = []
-        self._undo = undo
-        committed, closed = self.committed, self.closed
-        try:
-            yield
-        except BaseException:
-            for start, old in reversed(undo):
+    def rollback(self) -> SlotTable:
+        """For a `with`: all records applied inside are taken, or none of them when one is refused."""
+        return self
+
+    def __enter__(self) -> None:
+        self._undo = []
+        self._before = self.committed, self.closed
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        undo, self._undo = self._undo, None
+        if kind is not None:
+            for start, old in reversed(undo or ()):
                 self.states[start : start + len(old)] = old
-            self.committed, self.closed = committed, closed
-            raise
-        finally:
-            self._undo = None
+            self.committed, self.closed = self._before
 
     def _set(self, ordinal: int, state: int) -> None:
         if self._undo is not None:

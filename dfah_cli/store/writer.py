@@ -116,6 +116,7 @@ class LogWriter:
             if self._error is not None:
                 raise self._error
             check_same_process(self._claim.lease, self._claim.host)
+            self._check_in_place()
             kept = self._admitted(calls)
             try:
                 self._append(kept)
@@ -130,6 +131,14 @@ class LogWriter:
             self._poison(error)
             for call in calls:
                 call.error = call.error or self._error
+
+    def _check_in_place(self) -> None:
+        files = self._claim.files
+        if not files.in_place():
+            raise StorageError(
+                f"{files.path} was moved or deleted while the run was writing it: what was acknowledged went with it, "
+                "nothing more is written. Move it back and run the same command again, or use a new --out."
+            )
 
     def _admitted(self, calls: list[Call]) -> list[Encoded]:
         """What may be written: everything, or on a full disk only terminal records; the others have their error."""

@@ -87,6 +87,7 @@ def test_a_second_writer_is_told_pid_host_and_age(tmp_path: Path) -> None:
     ):
         open_with(tmp_path / "run", ScriptedHost())
     assert caught.value.exit_code == ExitCode.LOCKED
+    assert f"Another writer holds {tmp_path / 'run'}: " in str(caught.value)
 
 
 def test_a_dead_writer_is_recovered_by_word_and_archived(tmp_path: Path) -> None:
@@ -95,6 +96,7 @@ def test_a_dead_writer_is_recovered_by_word_and_archived(tmp_path: Path) -> None
     with pytest.raises(StaleLeaseError, match="--recover-stale-lease") as caught:
         open_with(run, ScriptedHost(ticks=""))
     assert caught.value.exit_code == ExitCode.LOCKED
+    assert str(run) in str(caught.value)
     left = json.loads((run / "lease.json").read_bytes())
     open_with(run, ScriptedHost(ticks=""), recover_stale_lease=True).close()
     archived = [json.loads(path.read_bytes()) for path in (run / "leases").iterdir()]

@@ -403,3 +403,23 @@ def test_opening_a_finished_run_for_reading_imports_nothing_slow() -> None:
     code = "import sys, dfah_cli.store.log; print(sorted({'hydra','numpy','rich','jsonschema'} & set(sys.modules)))"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("fate", ["moved", "deleted", "replaced"])
+def test_a_run_directory_that_is_gone_stops_the_writer_at_its_next_batch(tmp_path: Path, fate: str) -> None:
+    run = tmp_path / "run"
+    with open_at(run) as writer:
+        asyncio.run(writer.commit([planned(0, 4), an_intent(0)]))
+        if fate == "deleted":
+            shutil.rmtree(run)
+        else:
+            run.rename(tmp_path / "elsewhere")
+        if fate == "replaced":
+            run.mkdir(mode=0o700)
+        with pytest.raises(StorageError, match=rf"{run} was moved or deleted while the run was writing it"):
+            asyncio.run(writer.commit([an_episode(0), an_intent(1)]))
+        with pytest.raises(StorageError, match="moved or deleted"):
+            asyncio.run(writer.commit([an_episode(0)]))
+    if fate == "moved":
+        kept = [body["t"] for _, body in open_reader(tmp_path / "elsewhere").records()]
+        assert kept[-2:] == ["planned", "dispatching"]
