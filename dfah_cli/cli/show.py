@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 MAX_DETAILED_CASES = 20_000
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
+GO_ON = {
+    "budget_stop": "to go on, with a larger budget: {}",
+    "settled": "the verdict is settled: the calls that were not made could not change it",
+}
 PROGRAM_NAMES = ("dfah", "dfah-run")
 
 
@@ -90,10 +94,13 @@ def _next(result: RunResult, view: ReportView) -> Iterator[str]:
     if result.unfinished is not None:
         yield result.unfinished
     if result.stop_reason is not None:
-        yield f"to resume: {this_command()}"
+        yield GO_ON.get(result.stop_reason, "to resume: {}").format(this_command())
     if view.attention:
         worst = view.cases[0].case_id
         yield f"dfah inspect {place} --case {shlex.quote(worst)}" if worst.isprintable() else f"dfah inspect {place}"
+    if result.report.ineligible_groups and result.stop_reason is None:
+        again = shlex.quote(f"{result.run_dir}-again")
+        yield f"dfah rerun {place} --ineligible --out {again}"
     yield f"dfah report {place} -o report.html"
     if result.stop_reason is None:
         yield "rerunning this command calls nobody"

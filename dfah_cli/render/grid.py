@@ -1,4 +1,7 @@
-"""A small table for a terminal. Words are never broken: where a table is too wide, each row becomes a paragraph."""
+"""Small tables for a terminal. Words are never broken: where a table is too wide, each row becomes a paragraph.
+
+A roster is the other way out, for long tables of things with long names.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from dfah_cli.render.text import escape
+from dfah_cli.render.wrapping import middle
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -14,6 +18,7 @@ if TYPE_CHECKING:
 PROSE = 24
 """Columns that a column of prose needs to be read with ease."""
 BETWEEN = 2
+LEAST_NAME = 16
 
 Cell = str | tuple[str, ...]
 """One line, or several."""
@@ -31,6 +36,34 @@ def grid(names: Sequence[str], rows: Sequence[Sequence[Cell]], width: int) -> It
         yield from _paragraphs(names, shown)
     else:
         yield _table(names, shown, widths)
+
+
+def roster(
+    names: Sequence[str], rows: Sequence[Sequence[str]], width: int, spare: Sequence[str]
+) -> Iterator[RenderableType]:
+    """A table with long names in its first column: they are cut in the middle, and columns are left out if need be.
+
+    spare: columns that may go, the least important first.
+    """
+    from rich.text import Text
+
+    cells = [[escape(cell) for cell in row] for row in rows]
+    widest = [_width((name, *column)) for name, column in zip(names, zip(*cells, strict=True), strict=True)]
+    kept, gone = list(range(len(names))), []
+    for name in spare:
+        if _room(widest, kept, width) >= min(LEAST_NAME, widest[0]):
+            break
+        gone.append(name)
+        kept.remove(names.index(name))
+    room = max(LEAST_NAME, min(widest[0], _room(widest, kept, width)))
+    shown = [[(middle(row[0], room),), *((row[place],) for place in kept[1:])] for row in cells]
+    yield _table([names[place] for place in kept], shown, [room, *(widest[place] for place in kept[1:])])
+    if gone:
+        yield Text(f"a wider terminal, or --json, shows also: {', '.join(sorted(gone, key=names.index))}", style="dim")
+
+
+def _room(widest: Sequence[int], kept: Sequence[int], width: int) -> int:
+    return width - sum(widest[place] + BETWEEN for place in kept[1:])
 
 
 def fitted(widest: Sequence[int], least: Sequence[int], room: int) -> list[int] | None:

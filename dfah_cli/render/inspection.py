@@ -5,24 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from attrs import frozen
+from rich.cells import cell_len
+
 from dfah_cli.render.text import escape, fact
+from dfah_cli.render.wrapping import hanging
 from dfah_cli.report import words
-from dfah_cli.report.cases import CaseReport
+from dfah_cli.report.cases import CaseReport, TARReport
 from dfah_cli.report.details import CaseDetail
 from dfah_cli.report.divergence import Branch, Parting, divergence_tree, first_parting, parting
 from dfah_cli.report.record import ReportColumns
 from dfah_cli.report.rows import CaseRow
 
+WIDE = 10_000
 
-def case_lines(detail: CaseDetail, case: CaseReport | None) -> Iterator[str]:
-    """A case for people: what was decided, then the tree of its paths, then where they part."""
-    yield headline(detail, case)
+
+def case_lines(detail: CaseDetail, case: CaseReport | None, width: int = WIDE) -> Iterator[str]:
+    """A case for people, in lines of so many columns: what was decided, the tree of its paths, where they part."""
+    yield from hanging(headline(detail, case).split(" "), width, rest="  ")
     if not detail.variants:
         yield "no path was observed"
         return
-    yield from tree_text(divergence_tree(detail.variants))
+    for line in tree_text(divergence_tree(detail.variants)):
+        yield from line.within(width)
     yield ""
+    for told in _ending(detail, case):
+        yield from hanging(told.split(" "), width, rest="  ")
+
+
+def _ending(detail: CaseDetail, case: CaseReport | None) -> Iterator[str]:
     yield from _partings(detail)
+    if case is not None and case.tar_partial_order is not None:
+        yield (
+            f"TAR.seq {words.share(case.tar.seq)}; {words.share(case.tar_partial_order.seq)} where calls declared "
+            "parallel may swap"
+        )
     bad = [cell for cell in detail.replays if cell.status != "valid"]
     for cell in bad:
         yield f"replay {cell.replay_index} was not judged: {cell.status}"
@@ -46,19 +63,45 @@ def headline(detail: CaseDetail, case: CaseReport | None) -> str:
     )
 
 
-def tree_text(branch: Branch, indent: str = "") -> Iterator[str]:
+@frozen
+class TreeLine:
+    """A branch of the divergence tree. first, rest: what stands before it and before its further lines."""
+
+    first: str
+    rest: str
+    steps: tuple[str, ...]
+    who: str
+
+    def __str__(self) -> str:
+        return f"{self.first}{' ── '.join(self.steps)}   {self.who}"
+
+    def within(self, width: int) -> Iterator[str]:
+        """The branch in lines of so many columns, no step broken that a line can hold."""
+        if cell_len(str(self)) <= width:
+            yield str(self)
+        else:
+            *others, end = self.steps
+            yield from hanging([*(f"{step} ──" for step in others), end, f"· {self.who}"], width, self.first, self.rest)
+
+
+def tree_text(branch: Branch) -> Iterator[TreeLine]:
     """The divergence tree, shared beginnings once, with the replays that took each branch."""
-    steps = " ── ".join(escape(words.step_text(step)) for step in branch.steps) or "start"
-    yield f"{steps}   {_who(branch)}"
-    yield from _branches(branch, indent)
+    trunk = "│ " if branch.children else "  "
+    yield TreeLine("", trunk, _steps(branch, "start"), _who(branch))
+    yield from _branches(branch, "")
 
 
-def _branches(branch: Branch, indent: str) -> Iterator[str]:
+def _branches(branch: Branch, indent: str) -> Iterator[TreeLine]:
     for index, child in enumerate(branch.children):
         last = index == len(branch.children) - 1
-        steps = " ── ".join(escape(words.step_text(step)) for step in child.steps) or "ends here"
-        yield f"{indent}{'└─' if last else '├─'} {steps}   {_who(child)}"
-        yield from _branches(child, indent + ("   " if last else "│  "))
+        below = indent + ("   " if last else "│  ")
+        further = below + ("│ " if child.children else "  ")
+        yield TreeLine(f"{indent}{'└─' if last else '├─'} ", further, _steps(child, "ends here"), _who(child))
+        yield from _branches(child, below)
+
+
+def _steps(branch: Branch, nothing: str) -> tuple[str, ...]:
+    return tuple(escape(words.step_text(step)) for step in branch.steps) or (nothing,)
 
 
 def _who(branch: Branch) -> str:
@@ -82,6 +125,9 @@ def case_facts(detail: CaseDetail, case: CaseReport | None) -> Iterator[str]:
         dar, seq, strong = words.share(case.dar), words.share(case.tar.seq), words.share(case.tar.strong)
         kind = words.KIND_WORDS[case.path_variation_kind]
         yield fact(dar=dar, tar_seq=seq, tar_strong=strong, kind=kind, flagged=case.unanimous_with_path_change)
+        if case.tar_partial_order is not None:
+            loose = case.tar_partial_order
+            yield fact(tar_seq_partial_order=words.share(loose.seq), tar_strong_partial_order=words.share(loose.strong))
     for cell in detail.replays:
         yield fact(replay=cell.replay_index, status=str(cell.status), decision=cell.decision or words.UNAVAILABLE,
                    path=words.UNAVAILABLE if cell.variant is None else cell.variant)  # fmt: skip
@@ -102,6 +148,8 @@ def case_document(detail: CaseDetail, case: CaseReport | None) -> dict[str, Any]
         "judged": case is not None,
         "kind": None if case is None else str(case.path_variation_kind),
         "flagged": None if case is None else case.unanimous_with_path_change,
+        "tar": None if case is None else _shares(case.tar),
+        "tar_partial_order": None if case is None else _shares(case.tar_partial_order),
         "replays": [
             {"replay_index": c.replay_index, "status": str(c.status), "decision": c.decision, "path": c.variant}
             for c in detail.replays
@@ -109,6 +157,12 @@ def case_document(detail: CaseDetail, case: CaseReport | None) -> dict[str, Any]
         "paths": [{"replays": list(v.replays), "steps": [list(step) for step in v.steps]} for v in detail.variants],
         "first_parting": _parting_object(first_parting(detail)),
     }
+
+
+def _shares(tar: TARReport | None) -> dict[str, float | None] | None:
+    if tar is None:
+        return None
+    return {"set": tar.set, "bag": tar.bag, "seq": tar.seq, "args": tar.args, "strong": tar.strong}
 
 
 def _parting_object(found: Parting | None) -> dict[str, Any] | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from dfah_cli.render.text import escape
+from dfah_cli.render.wrapping import hanging
 from dfah_cli.report.against_view import AgainstView
 from dfah_cli.report.rows import PROOF_NAMES, MetricRow, TaskRow, proof_columns
 from dfah_cli.report.view import ReportView
@@ -29,7 +30,9 @@ def report_renderables(view: ReportView, width: int = 100) -> Iterator[Renderabl
     width: of the terminal, in columns; below `NARROW` the tables become sentences.
     """
     if width < NARROW:
-        yield from (_text(line) for line in narrow_lines(view))
+        for line in narrow_lines(view):
+            lead = line[: len(line) - len(line.lstrip())]
+            yield from map(_text, hanging(line.split(" ")[len(lead) :], width, lead, lead + "  "))
         return
     yield _text(view.sentence, "bold")
     yield _text("")

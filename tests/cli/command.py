@@ -4,13 +4,35 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import tempfile
+import time
+import traceback
+import warnings
+from contextlib import suppress
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 DFAH = [sys.executable, "-m", "dfah_cli.cli.main"]
 ROOT = Path(__file__).resolve().parents[2]
+PRELOADED = (
+    "dfah.demo",
+    "dfah_cli.render.html",
+    "dfah_cli.render.inspection",
+    "dfah_cli.render.markdown",
+    "dfah_cli.render.terminal",
+    "dfah_cli.workflow.comparison",
+    "dfah_cli.workflow.judging",
+    "dfah_cli.workflow.run",
+    "jinja2",
+    "jsonschema",
+    "rich.live",
+)
+STARTUP = frozenset({"LANG", "LC_ALL", "PYTHONIOENCODING", "PYTHONPATH", "PYTHONUTF8"})
 DROPPED = (
     "CI",
     "NO_COLOR",
@@ -80,7 +102,13 @@ def environment(**changes: str) -> dict[str, str]:
 def dfah(
     *arguments: str | Path, cwd: Path, timeout: float = 60, env: dict[str, str] | None = None, **options: Any
 ) -> subprocess.CompletedProcess[str]:
-    """The finished command; its output as text."""
+    """The finished command; its output as text.
+
+    In a fork of the test, which saves starting Python, unless the test is about how a process starts: about its
+    streams, or what Python reads from the environment.
+    """
+    if not options and STARTUP.isdisjoint(env or {}):
+        return _forked([str(argument) for argument in arguments], cwd, timeout, env or {})
     return subprocess.run(
         [*DFAH, *map(str, arguments)],
         cwd=cwd,
@@ -91,6 +119,65 @@ def dfah(
         errors="surrogateescape",
         **({"capture_output": True} | options),
     )
+
+
+def _forked(arguments: list[str], cwd: Path, timeout: float, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    _preload()
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        child = os.fork()
+        if child == 0:
+            os._exit(_in_child(arguments, cwd, env, [out.fileno(), err.fileno()]))
+        code = _ended(child, time.monotonic() + timeout)
+        out.seek(0)
+        err.seek(0)
+        shown = [stream.read().decode("utf-8", "surrogateescape") for stream in (out, err)]
+    return subprocess.CompletedProcess(arguments, code, *shown)
+
+
+@cache
+def _preload() -> None:
+    """So that a forked command need not import them."""
+    from dfah_cli.cli.main import COMMANDS
+
+    for module, _ in COMMANDS.values():
+        import_module(f"dfah_cli.cli.commands.{module}")
+    for name in PRELOADED:
+        import_module(name)
+
+
+def _in_child(arguments: list[str], cwd: Path, env: dict[str, str], outputs: list[int]) -> int:
+    from dfah_cli.cli import main
+
+    os.chdir(cwd)
+    os.environ.clear()
+    os.environ.update(environment(**env))
+    for number, stream in enumerate((os.open(os.devnull, os.O_RDONLY), *outputs)):
+        os.dup2(stream, number)
+    sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
+    sys.stdout, sys.stderr = (os.fdopen(number, "w", encoding="utf-8", closefd=False) for number in (1, 2))
+    sys.path.insert(0, str(cwd))
+    sys.argv = [main.__file__, *arguments]
+    warnings.simplefilter("ignore")
+    try:
+        code = main.main()
+    except BaseException:
+        traceback.print_exc()
+        code = 99
+    for written in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            written.flush()
+    return code
+
+
+def _ended(child: int, until: float) -> int:
+    while time.monotonic() < until:
+        found, status = os.waitpid(child, os.WNOHANG)
+        if found:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.005)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    raise AssertionError("the command did not end in time")
 
 
 def documents(done: subprocess.CompletedProcess[str]) -> Any:

@@ -127,10 +127,20 @@ def test_4_a_run_in_which_episodes_failed_is_never_0(here: Path, name: str) -> N
 
 
 def test_4_a_budget_stop(here: Path) -> None:
-    cost = ("--budget-usd", "0.25", "--max-episode-cost-usd", "0.1")
+    cost = ("--budget-usd", "0.05", "--max-episode-cost-usd", "0.1")
     done = dfah("run", *TOY, "--out", "run", *cost, cwd=here)
-    assert done.returncode in (0, 4)
-    assert (done.returncode == 0) == ("status=complete" in done.stdout)
+    assert done.returncode == 4
+    assert "status=complete" not in done.stdout
+    assert 'next="to go on, with a larger budget: dfah run' in done.stdout
+
+
+def test_what_to_do_next_depends_on_how_the_run_ended(here: Path) -> None:
+    (here / "policy.yaml").write_text("require_complete: true\nmax_flags_per_100_cases: 0\nstop: when-settled\n")
+    settled = dfah("run", "--agent", "dfah.demo:unstable_agent", "--policy", "policy.yaml", "--out", "run", cwd=here)
+    assert 'next="the verdict is settled: the calls that were not made could not change it"' in settled.stdout
+    assert "to resume" not in settled.stdout
+    lost = dfah("run", "--agent", "adapters:first_case_only", "--out", "lost", cwd=here)
+    assert 'next="dfah rerun lost --ineligible --out lost-again"' in lost.stdout
 
 
 def test_4_an_incomplete_run_in_blocking_mode(here: Path) -> None:

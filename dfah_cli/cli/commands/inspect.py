@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dfah_cli.cli.options import COMMON, option, stacked
 from dfah_cli.cli.screen import Screen
 from dfah_cli.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from dfah_cli.report.diagnosis import DiagnosisTable
 
 
 @click.command(name="inspect")
@@ -56,9 +59,20 @@ def _case(found: Any, detail: Any, screen: Screen) -> None:
     if screen.json:
         screen.document(inspection.case_document(detail, case))
     elif screen.tables:
-        screen.prose(*inspection.case_lines(detail, case))
+        screen.lines(inspection.case_lines(detail, case, screen.width))
     else:
         screen.lines(inspection.case_facts(detail, case))
+
+
+def _diagnosed(table: DiagnosisTable, screen: Screen) -> None:
+    if screen.tables:
+        screen.line()
+        screen.prose(table.title)
+    else:
+        screen.fact(diagnosis=table.key, says=table.title)
+    screen.table(table.columns, table.rows)
+    if table.rest:
+        screen.fact(diagnosis=table.key, more=table.rest)
 
 
 def _queue(
@@ -66,12 +80,15 @@ def _queue(
 ) -> None:
     from dfah_cli.cli.show import view_with
     from dfah_cli.render import inspection
+    from dfah_cli.report.diagnosis import diagnosis
 
     view = view_with(found.report, None, details)
     rows = view.cases if everything else view.cases[: view.attention]
     load = inspection.review_load(found.report, minutes_per_case, volume)
+    why = diagnosis(found.verified.table, found.measurement)
     if screen.json:
-        screen.document({"format": "dfah-queue-1", "cases": [inspection.queue_row(row) for row in rows], "load": load})
+        cases = [inspection.queue_row(row) for row in rows]
+        screen.document({"format": "dfah-queue-1", "cases": cases, "load": load, "diagnosis": why.document})
         return
     columns = ("case", "task", "status", "decision", "same_path" if screen.tables else "paths", "kind", "parts_at")
     if rows or not screen.tables:
@@ -82,6 +99,8 @@ def _queue(
     lost = [detail for detail in details if detail.case_id not in judged]
     if lost:
         screen.table(("not_judged", "task", "statuses"), [inspection.lost_row(detail) for detail in lost])
+    for table in why.tables:
+        _diagnosed(table, screen)
     if screen.tables:
         screen.line()
         screen.prose(inspection.load_sentence(load))

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from dfah_cli.workflow.listing import Listed
 
 COLUMNS = ("run", "suite", "state", "status", "episodes", "cost", "dar", "gate", "changed")
+SPARE = ("changed", "cost", "suite", "status", "dar", "gate")
+"""Left out on a narrow terminal, in this order."""
 
 
 @click.command(name="ls")
@@ -31,6 +33,10 @@ def command(directory: str, as_json: bool) -> int:
     screen = Screen(as_json=as_json)
     if screen.json:
         screen.document({"format": "dfah-ls-1", "runs": [_object(run) for run in runs]})
+    elif runs and screen.tables:
+        from dfah_cli.render.grid import roster
+
+        screen.show(roster(COLUMNS, [_row(run) for run in runs], screen.width, SPARE))
     elif runs:
         screen.table(COLUMNS, [_row(run) for run in runs])
     else:
