@@ -10,6 +10,7 @@ from dfah_cli.cli.options import COMMON, REPORT_FILES, option, stacked
 from dfah_cli.cli.screen import Screen
 
 if TYPE_CHECKING:
+    from dfah_cli.canonical import JSONValue
     from dfah_cli.workflow.analyze import Analysis
     from dfah_cli.workflow.judging import Judged
 
@@ -18,10 +19,11 @@ if TYPE_CHECKING:
 @click.argument("run", metavar="RUN")
 @stacked(
     option("--report", metavar="HTML", default=None, help="Write a self-contained HTML page."),
+    option("--times", is_flag=True, help="Also how long episodes and tools took, and what they cost, as histograms."),
     REPORT_FILES,
     COMMON,
 )
-def command(run: str, report: str | None, outputs: tuple[str, ...], as_json: bool) -> int:
+def command(run: str, report: str | None, times: bool, outputs: tuple[str, ...], as_json: bool) -> int:
     """Verify a run directory, from its bytes alone, and show what it measured.
 
     Exits 4 when the run is not complete, 3 when its evidence cannot be believed.
@@ -29,6 +31,7 @@ def command(run: str, report: str | None, outputs: tuple[str, ...], as_json: boo
     \b
     dfah analyze .dfah/runs/first
     dfah analyze .dfah/runs/first --report report.html
+    dfah analyze .dfah/runs/first --times
     """
     from dfah_cli.cli.show import show_view, view_with
     from dfah_cli.gate.outcome import judge
@@ -43,7 +46,8 @@ def command(run: str, report: str | None, outputs: tuple[str, ...], as_json: boo
         from dfah_cli.render.json import report_document
 
         checks = [{"claim": str(c.claim), "status": str(c.status), "detail": c.detail} for c in found.checks]
-        screen.document(report_document(found.report, None, {"checks": checks, "exit_code": int(outcome.code)}))
+        more = {"distributions": spent_document(run)} if times else {}
+        screen.document(report_document(found.report, None, {"checks": checks, "exit_code": int(outcome.code), **more}))
     else:
         from dfah_cli.report.details import case_details
 
@@ -54,8 +58,30 @@ def command(run: str, report: str | None, outputs: tuple[str, ...], as_json: boo
         screen.fact(evidence="verified", claims=verified, run=run, exit=int(outcome.code), why=outcome.why)
         for place in written:
             screen.fact(written=place)
+        if times:
+            show_times(run, screen)
     screen.flush()
     return int(outcome.code)
+
+
+def spent_document(run: str) -> list[JSONValue]:
+    """What episodes and tools took and cost, as JSON."""
+    from dfah_cli.workflow.distributions import distributions, document
+
+    return list(document(distributions(run)))
+
+
+def show_times(run: str, screen: Screen) -> None:
+    """What episodes and tools took and cost: bars on a terminal, one line of facts each elsewhere."""
+    from dfah_cli.workflow.distributions import distributions, facts, lines
+
+    found = distributions(run)
+    if screen.tables:
+        screen.line()
+        screen.lines(lines(found))
+        return
+    for pairs in facts(found):
+        screen.fact(**pairs)
 
 
 def named(outputs: tuple[str, ...]) -> list[tuple[str, str]]:
