@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable
 from contextvars import copy_context
 from queue import Empty, SimpleQueue
+from types import FunctionType, MethodType
 from typing import Any
 
 from attrs import frozen
@@ -38,8 +39,15 @@ class Raised:
 Outcome = Returned | Raised
 
 
+_PLAIN = (FunctionType, MethodType)
+
+
 def is_async(function: Any) -> bool:
     """Whether a call gives a coroutine: an async function, a partial of one, an object with an async `__call__`."""
+    # Asked twice an episode, so first the short way.
+    code = getattr(function, "__code__", None) if type(function) in _PLAIN else None
+    if code is not None and code.co_flags & inspect.CO_COROUTINE:
+        return True
     while isinstance(function, functools.partial):
         function = function.func
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)

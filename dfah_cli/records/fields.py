@@ -98,9 +98,9 @@ def flag(instance: Any, attribute: Attribute[Any], value: Any) -> None:
 
 def integer(minimum: int | None = None, maximum: int = MAX_COUNT) -> Validator:
     """An int that is no bool, within the bounds."""
+    low = "" if minimum is None else f" of at least {minimum}"
 
     def check(instance: Any, attribute: Attribute[Any], value: Any) -> None:
-        low = "" if minimum is None else f" of at least {minimum}"
         if type(value) is not int:
             raise refuse(instance, attribute, kind_of(value), f"an integer{low}")
         if (minimum is not None and value < minimum) or value > maximum:
@@ -114,9 +114,9 @@ count = integer(0)
 
 def real(minimum: float = -math.inf, maximum: float = math.inf, *, above: bool = False) -> Validator:
     """A finite float within the bounds; `above` excludes the minimum itself."""
+    bounds = f"a finite number {'above' if above else 'from'} {minimum} to {maximum}"
 
     def check(instance: Any, attribute: Attribute[Any], value: Any) -> None:
-        bounds = f"a finite number {'above' if above else 'from'} {minimum} to {maximum}"
         if type(value) is not float:
             raise refuse(instance, attribute, kind_of(value), bounds)
         if not math.isfinite(value) or not minimum <= value <= maximum or (above and value == minimum):
