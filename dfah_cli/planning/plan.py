@@ -104,6 +104,7 @@ def make_plan(suite: Suite, manifest: Manifest, design: Design) -> PlannedRun:
         tools=design.tools,
         digest_key_id=design.digest_key_id,
         schedule=design.schedule,
+        parallel=suite.parallel_sets,
     )
     return PlannedRun(plan=plan, schedule=schedule, cases=cases)
 
@@ -135,6 +136,6 @@ def plan_from_bytes(payload: bytes) -> RunPlan:
 def differing_fields(one: RunPlan, other: RunPlan) -> list[str]:
     """Names of the identity fields in which two plans differ."""
     names = ("suite_id", "suite_version", "fixture_hash", "tool_schema_hash", "manifest_hash", "replays", "seed",
-             "sample_rate", "episode_timeout_s", "tools", "digest_key_id", "case_tasks", "schedule", "schedule_sha256",
-             "suite_cases_total")  # fmt: skip
+             "sample_rate", "episode_timeout_s", "tools", "digest_key_id", "case_tasks", "schedule", "parallel",
+             "schedule_sha256", "suite_cases_total")  # fmt: skip
     return [name for name in names if getattr(one, name) != getattr(other, name)]

@@ -50,6 +50,7 @@ class RunPlan:
     schedule: how the slots were mixed. tools: where tool results come from; None when the tools are simply called.
     digest_key_id: of the key that digests are recorded under. These three stand in the plan only where they are not
     the default.
+    parallel: sets of tools whose calls may swap, as the suite declares them, sorted; stands there only when declared.
     """
 
     event: str = field(default="run_plan", validator=fields.one_of("run_plan"))
@@ -74,6 +75,9 @@ class RunPlan:
         default=None, validator=fields.optional(fields.instance_of(ToolSource)), metadata=fields.LATE
     )
     digest_key_id: str | None = field(default=None, validator=fields.optional(fields.key_id), metadata=fields.LATE)
+    parallel: tuple[tuple[str, ...], ...] = field(
+        default=(), converter=fields.to_tuples, validator=fields.name_sets, metadata=fields.LATE
+    )
 
     @cached_property
     def encoded(self) -> bytes:

@@ -17,7 +17,7 @@ from dfah_cli.report.record import DetachedReport, Report
 METRICS = (
     *("case_reports", "task_reports", "dar", "tar", "gap", "pairwise_decision", "pairwise_path", "exact", "intervals"),
     *("flagged_groups", "sequence_flagged_groups", "observed_groups", "ineligible_groups"),
-    *("ineligibility_reasons", "episodes_eligible"),
+    *("ineligibility_reasons", "episodes_eligible", "partial_order", "replay_spread"),
 )
 CLAIMS = {
     "run_plan_sha256": Claim.RUN_PLAN,

@@ -22,6 +22,8 @@ from dfah_cli.report.cases import (
     EligibilityReasonCount,
     ExactShares,
     MetricInterval,
+    PartialOrder,
+    ReplaySpread,
     TARReport,
     TaskReport,
 )
@@ -59,7 +61,7 @@ class ReportColumns:
     none), so that equal evidence gives equal reports. tools: where tool results came from; None: the tools were called.
     digest_key_id: of the key that digests were recorded under. episodes_not_recorded: those that failed because a
     replayed recording had no result for a call. total_cost_nusd, total_latency_us: exact integers behind
-    the floats.
+    the floats. partial_order: None when the suite declares no calls parallel.
     """
 
     suite_id: str = field(validator=fields.public_name)
@@ -106,6 +108,12 @@ class ReportColumns:
     )
     digest_key_id: str | None = field(default=None, validator=fields.optional(fields.key_id), metadata=fields.LATE)
     episodes_not_recorded: int = field(default=0, validator=fields.count, metadata=fields.LATE)
+    partial_order: PartialOrder | None = field(
+        default=None, validator=fields.optional(fields.instance_of(PartialOrder)), metadata=fields.LATE
+    )
+    replay_spread: ReplaySpread | None = field(
+        default=None, validator=fields.optional(fields.instance_of(ReplaySpread)), metadata=fields.LATE
+    )
 
     def __attrs_post_init__(self) -> None:
         for name, value, exact in (

@@ -5,10 +5,11 @@ Exact fractions become floats here and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from fractions import Fraction
 from itertools import pairwise as successive
+from typing import Any
 
 from attrs import evolve
 
@@ -20,16 +21,22 @@ from dfah_cli.report.cases import (
     CaseReport,
     Eligibility,
     EligibilityReasonCount,
-    ExactShares,
     Ladder,
-    TARReport,
     TaskReport,
 )
+from dfah_cli.report.companions import (
+    beside_cases,
+    beside_tasks,
+    partial_intervals,
+    partial_order,
+    replay_spread,
+    under_partial_order,
+)
 from dfah_cli.report.record import Report
+from dfah_cli.report.shares import Shares, exact_shares, rounded, tar_report
 from dfah_cli.report.uncertainty import metric_intervals
 
 BUDGET_STOP = "budget_stop"
-Shares = Mapping[PathMode, Fraction | None]
 
 
 def state_report(
@@ -41,9 +48,9 @@ def state_report(
     """The report of a verified run."""
     plan, numbers = verified.plan, measurement
     over_budget = verified.stop_reason == BUDGET_STOP
-    cases = case_reports(numbers.cases)
     status = report_status(plan.episodes_planned, numbers.episodes, numbers.episodes_eligible, over_budget)
     return Report(
+        **_agreement(verified, numbers),
         suite_id=plan.suite_id,
         suite_version=plan.suite_version,
         manifest=verified.manifest,
@@ -58,15 +65,11 @@ def state_report(
         episodes_planned=plan.episodes_planned,
         episodes_completed=numbers.episodes,
         episodes_eligible=numbers.episodes_eligible,
-        case_reports=cases,
-        task_reports=task_reports(numbers),
         dar=rounded(numbers.dar),
         tar=tar_report(numbers.tar),
-        gap=signed_gap(numbers.gap, cases),
         pairwise_decision=rounded(numbers.pairwise_decision),
         pairwise_path=tar_report(numbers.pairwise_path),
         exact=exact_shares(numbers.dar, numbers.tar[PathMode.SEQ]),
-        intervals=metric_intervals(numbers, len(verified.manifest.decision_ontology)),
         total_cost_nusd=numbers.cost_nusd,
         total_latency_us=numbers.latency_us,
         budget_exceeded=over_budget,
@@ -86,7 +89,25 @@ def state_report(
         digest_key_id=plan.digest_key_id,
         episodes_not_recorded=verified.unrecorded,
         created_at=None if verified.last_at is None else datetime.fromisoformat(verified.last_at),
+        replay_spread=replay_spread(verified.table, numbers),
     )
+
+
+def _agreement(verified: VerifiedRun, numbers: RunMeasurement) -> dict[str, Any]:
+    """Cases, tasks, gap and intervals; where the suite declares calls parallel, partial order beside them."""
+    labels = len(verified.manifest.decision_ontology)
+    cases, tasks, intervals = case_reports(numbers.cases), task_reports(numbers), metric_intervals(numbers, labels)
+    found = {"gap": signed_gap(numbers.gap, cases)}
+    loose = under_partial_order(verified.table, verified.plan.replays)
+    if loose is None:
+        return found | {"case_reports": cases, "task_reports": tasks, "intervals": intervals}
+    intervals = (*intervals, *partial_intervals(loose, labels))
+    return found | {
+        "case_reports": beside_cases(cases, loose),
+        "task_reports": beside_tasks(tasks, loose),
+        "intervals": tuple(sorted(intervals, key=lambda interval: interval.metric)),
+        "partial_order": partial_order(loose, verified.plan.parallel),
+    }
 
 
 def report_status(planned: int, committed: int, eligible: int, over_budget: bool) -> ReportStatus:
@@ -103,30 +124,6 @@ def partial_reason(status: ReportStatus, stop_reason: str | None, missing: int) 
     if stop_reason is not None:
         return stop_reason
     return "episodes_missing" if missing else "ineligible_groups"
-
-
-def rounded(share: Fraction | None) -> float | None:
-    """The nearest float; None stays None."""
-    return None if share is None else float(share)
-
-
-def tar_report(shares: Shares) -> TARReport | None:
-    """All levels; None when no group is eligible."""
-    tree, bag, seq = shares[PathMode.SET], shares[PathMode.BAG], shares[PathMode.SEQ]
-    if tree is None or bag is None or seq is None:
-        return None
-    return TARReport(
-        set=float(tree),
-        bag=float(bag),
-        seq=float(seq),
-        args=rounded(shares[PathMode.ARGS]),
-        strong=rounded(shares[PathMode.STRONG]),
-    )
-
-
-def exact_shares(dar: Fraction | None, tar_seq: Fraction | None) -> ExactShares:
-    """Both shares as text, unrounded."""
-    return ExactShares(dar=None if dar is None else str(dar), tar_seq=None if tar_seq is None else str(tar_seq))
 
 
 COUNTED = Eligibility(eligible=True, decision=ChannelState.OBSERVED_NONEMPTY, trajectory=ChannelState.OBSERVED_NONEMPTY)

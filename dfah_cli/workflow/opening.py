@@ -10,7 +10,7 @@ from dfah_cli.records.run_plan import RunPlan
 from dfah_cli.records.tool_source import told
 
 SHOWN = (
-    *("replays", "seed", "sample_rate", "episode_timeout_s", "schedule"),
+    *("replays", "seed", "sample_rate", "episode_timeout_s", "schedule", "parallel"),
     *("suite_id", "suite_version", "suite_cases_total", "digest_key_id"),
 )
 

@@ -147,3 +147,11 @@ def test_the_schedule_enters_an_identity_only_when_it_is_not_the_default() -> No
     assert blocks.identity("0" * 64)["schedule"] == "blocks"
     with pytest.raises(ValidationError, match="schedule"):
         Design(schedule="sorted")
+
+
+def test_parallel_calls_stand_in_the_plan_only_when_the_suite_declares_them() -> None:
+    declared = a_planned(a_suite(parallel=[["U", "T"]])).plan
+    assert declared.parallel == (("T", "U"),)
+    assert plan_from_bytes(declared.encoded) == declared
+    assert b"parallel" not in a_planned().plan.encoded
+    assert "parallel" in differing_fields(declared, a_planned().plan)
