@@ -26,6 +26,6 @@ def out(tmp_path: Path) -> Path:
 def in_memory(monkeypatch: pytest.MonkeyPatch) -> dict[str, MemoryStore]:
     """Runs are kept in memory stores, one for each path, instead of in directories."""
     stores: dict[str, MemoryStore] = defaultdict(MemoryStore)
-    monkeypatch.setattr(replay, "_run_store", lambda path: stores[str(path)])
+    monkeypatch.setattr(replay, "_run_store", lambda path, shards: stores[str(path)])
     monkeypatch.setattr(analyze, "open_run", lambda path, sync=False: stores[str(path)].open_reader(sync=sync))
     return stores

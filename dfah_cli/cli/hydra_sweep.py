@@ -14,6 +14,7 @@ from dfah_cli.config.freeze import freeze
 from dfah_cli.config.sweep import SweepJob, sweep_jobs
 from dfah_cli.errors import ConfigurationError, DFAHError, ExitCode, most_serious
 from dfah_cli.loading.validate import lines
+from dfah_cli.store.places import RunUrl
 from dfah_cli.workflow.freezing import FrozenPlan, plan_only
 from dfah_cli.workflow.request import RunRequest
 
@@ -86,8 +87,8 @@ def freeze_jobs(overrides: list[Override], config_name: str) -> list[FrozenJob]:
 
 def collisions(jobs: Sequence[FrozenJob]) -> Iterable[str]:
     """Two jobs that are one run, or that would write different runs into one directory."""
-    first_with: dict[Path, FrozenJob] = {}
-    first_same: dict[tuple[Path, str | None, str], FrozenJob] = {}
+    first_with: dict[Path | RunUrl, FrozenJob] = {}
+    first_same: dict[tuple[Path | RunUrl, str | None, str], FrozenJob] = {}
     for job in jobs:
         place = job.plan.run_dir.absolute()
         identity = (place, job.plan.policy_sha256, str(job.request.mode))

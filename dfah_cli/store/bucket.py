@@ -97,6 +97,11 @@ class Bucket:
         prefixes, objects = found["common_prefixes"], [meta["path"] for meta in found["objects"]]
         return sorted(str(p)[start:].strip("/") for p in prefixes), sorted(str(p)[start:] for p in objects)
 
+    def all_names(self) -> list[str]:
+        """Every object below, sorted."""
+        start = len(self._path("")) + 1 if self._prefix else 0
+        return sorted(path[start:] for path in self._certain("list", self._every_path))
+
     def modified(self) -> datetime | None:
         """When an object directly below was last stored; None when there is none."""
         return max(
@@ -129,7 +134,10 @@ class Bucket:
         return True
 
     def _stream(self, key: str, chunks: Iterator[bytes]) -> None:
-        self._ask.put(self._store, self._path(key), chunks, use_multipart=True, chunk_size=PART_BYTES)
+        writer = self._ask.open_writer(self._store, self._path(key), buffer_size=PART_BYTES)
+        for chunk in chunks:
+            writer.write(chunk)
+        writer.close()  # not when a chunk could not be had: what is not closed never appears
 
     def _found(self, key: str) -> bytes | None:
         try:
@@ -157,6 +165,11 @@ class Bucket:
 
     def _listed(self, folder: str) -> Any:
         return self._ask.list_with_delimiter(self._store, self._path(folder) or None)
+
+    def _every_path(self) -> list[str]:
+        # With the slash: a run must not take in those whose names begin like its own.
+        below = f"{self._prefix}/" if self._prefix else None
+        return [str(meta["path"]) for page in self._ask.list(self._store, below) for meta in page]
 
     def _path(self, key: str) -> str:
         return "/".join(part for part in (self._prefix, key) if part)

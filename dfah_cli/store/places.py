@@ -156,7 +156,10 @@ def open_store(value: str | Path | RunUrl, *, shards: int | None = None) -> LogS
 
 def store_in(bucket: Bucket, *, shards: int | None = None) -> ObjectStore | ShardedStore:
     """The store below a prefix."""
-    bound = bound_shards(bucket) or shards or 1
+    bound = bound_shards(bucket)
+    if bound is None:
+        copied = shards is not None and bucket.size(layout.PLAN) is not None
+        bound = 1 if copied else shards or 1
     if shards is not None and shards != bound:
         raise ConfigurationError(
             f"{bucket.where} was made with shards={bound}, which is fixed; found shards={shards}. "

@@ -8,8 +8,10 @@ from dfah_cli.errors import ConfigurationError
 from dfah_cli.records.enums import ReplayMode
 from dfah_cli.records.money import budget_nusd, reservation_nusd
 from dfah_cli.records.policy import GatePolicy
+from dfah_cli.store.places import RunUrl, place_of
 
 MAX_CONCURRENCY = 10_000
+MAX_SHARDS = 999
 
 
 def mode_of(mode: ReplayMode | str) -> ReplayMode:
@@ -29,18 +31,18 @@ def policy_of(gate: GatePolicy | None, mode: ReplayMode) -> GatePolicy | None:
     return gate
 
 
-def whole(name: str, value: int) -> int:
-    """A number of episodes in flight."""
-    if type(value) is not int or not 1 <= value <= MAX_CONCURRENCY:
-        raise ConfigurationError(f"{name}: expected a whole number from 1 to {MAX_CONCURRENCY}")
+def whole(name: str, value: int, most: int = MAX_CONCURRENCY) -> int:
+    """A number of episodes in flight, or of logs."""
+    if type(value) is not int or not 1 <= value <= most:
+        raise ConfigurationError(f"{name}: expected a whole number from 1 to {most}")
     return value
 
 
-def place(name: str, value: str | Path) -> Path:
-    """A path."""
-    if not isinstance(value, str | Path):
+def place(name: str, value: str | Path | RunUrl) -> Path | RunUrl:
+    """A directory, or a URL of an object storage."""
+    if not isinstance(value, str | Path | RunUrl):
         raise ConfigurationError(f"{name}: found {type(value).__name__}; expected a path")
-    return Path(value)
+    return place_of(value)
 
 
 def flag(name: str, value: bool) -> bool:

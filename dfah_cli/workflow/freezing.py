@@ -20,6 +20,7 @@ from dfah_cli.records.manifest import Manifest
 from dfah_cli.records.run_plan import RunPlan
 from dfah_cli.records.suite import Suite
 from dfah_cli.records.wire import same_value
+from dfah_cli.store.places import RunUrl, place_of
 from dfah_cli.workflow.request import DECLARED, RunRequest
 
 R = TypeVar("R")
@@ -35,7 +36,7 @@ class FrozenPlan:
     planned: PlannedRun
     manifest: Manifest
     suite: Suite
-    run_dir: Path
+    run_dir: Path | RunUrl
     policy_sha256: str | None
     cost_ceiling_usd: float | None
 
@@ -144,12 +145,12 @@ def plan_only(request: RunRequest) -> FrozenPlan:
     manifest = asked(lambda: agent.manifest, f"{request.adapter}: manifest")
     design = request.observing.found().design(request.design)
     planned = make_plan(suite, manifest, design)
-    named = Path(request.store) / default_directory_name(manifest, design)
+    named = place_of(request.store) / default_directory_name(manifest, design)
     return FrozenPlan(
         planned=planned,
         manifest=manifest,
         suite=suite,
-        run_dir=named if request.out is None else Path(request.out),
+        run_dir=named if request.out is None else place_of(request.out),
         policy_sha256=None if request.policy is None else request.policy.sha256,
         cost_ceiling_usd=cost_ceiling_usd(request, planned.plan.episodes_planned),
     )

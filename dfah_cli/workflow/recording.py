@@ -41,6 +41,7 @@ from dfah_cli.workflow.checking import BelievedRun, believe
 from dfah_cli.workflow.grounds import grounds_for
 from dfah_cli.workflow.observing import AS_IS, Observed
 from dfah_cli.workflow.opening import check_same_design
+from dfah_cli.workflow.parts import every_part
 from dfah_cli.workflow.settling import Settling
 from dfah_cli.workflow.taping import taped
 
@@ -67,7 +68,7 @@ class Job:
 
 @frozen(kw_only=True)
 class Recorded:
-    """What a run came to. gate_path: name of the gate record inside the run directory; None without a gate."""
+    """What a run came to. unfinished: what other runners hold or left, so that nothing was published; else None."""
 
     report: Report
     verified: VerifiedRun
@@ -75,6 +76,7 @@ class Recorded:
     gate_result: GateResult | None
     gate_ordinal: int | None
     tally: Tally
+    unfinished: str | None = None
 
 
 def record_run(job: Job, store: RunStore, clock: Clock, observer: Observer) -> Recorded:
@@ -92,10 +94,10 @@ def record_run(job: Job, store: RunStore, clock: Clock, observer: Observer) -> R
     with _open(job, store, clock) as writer:
         _check_recorded(job, writer)
         with taped(job, writer, clock) as prepared:
-            tally = _replay(prepared, writer, clock, observer)
+            tally = every_part(writer, lambda: _replay(prepared, writer, clock, observer))
         reader = writer.reader()
         verified = verify(reader.plan_bytes, reader.manifest_bytes, reader.records())
-        if verified.complete:
+        if verified.complete and writer.unfinished() is None:
             writer.seal(episodes=verified.episodes, episode_root=verified.episode_root, commitment=verified.commitment)
         recorded = _conclude(job, writer, clock, verified, tally)
     observer(_run_finished(recorded))
@@ -170,7 +172,7 @@ def _replay(job: Job, writer: RunWriter, clock: Clock, observer: Observer) -> Ta
         recorded = sum(state == SlotState.COMMITTED for state in writer.slots)
         observer(RunStarted(planned=len(writer.slots), reused=recorded))
         return Tally(reused=recorded, stop_reason=settling.reason)
-    if any(state != SlotState.COMMITTED for state in writer.slots):
+    if any(state < SlotState.COMMITTED for state in writer.slots):
         writer.commit_now([_session(job, writer, clock)])
 
     def watched(event: Event) -> None:
@@ -216,12 +218,13 @@ def _conclude(job: Job, writer: RunWriter, clock: Clock, verified: VerifiedRun, 
     report = state_report(verified, measurement, mode=job.mode)
     payload = report_text(report).encode()
     ordinal = _published(verified, payload)
-    if ordinal is None:
+    unfinished = writer.unfinished()
+    if ordinal is None and unfinished is None:
         tail = writer.reader().tail()
         body = {"log_n": tail.n, "log_root": tail.root, "commitment": verified.commitment}
         ordinal = writer.publish_report(payload, body)
     gate = _gated(job, clock, verified, measurement, report)
-    gate_ordinal = None if gate is None else _publish_gate(writer, verified, gate, ordinal)
+    gate_ordinal = None if gate is None or ordinal is None else _publish_gate(writer, verified, gate, ordinal)
     return Recorded(
         report=report,
         verified=verified,
@@ -229,6 +232,7 @@ def _conclude(job: Job, writer: RunWriter, clock: Clock, verified: VerifiedRun, 
         gate_result=None if gate is None else gate.result,
         gate_ordinal=gate_ordinal,
         tally=tally,
+        unfinished=unfinished,
     )
 
 

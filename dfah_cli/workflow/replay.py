@@ -25,9 +25,10 @@ from dfah_cli.records.manifest import Manifest
 from dfah_cli.records.policy import GatePolicy
 from dfah_cli.records.suite import Suite
 from dfah_cli.report.record import Report
+from dfah_cli.store.places import RunUrl
 from dfah_cli.store.protocol import RunStore
 from dfah_cli.version import __version__
-from dfah_cli.workflow.arguments import flag, mode_of, money, place, policy_of, whole
+from dfah_cli.workflow.arguments import MAX_SHARDS, flag, mode_of, money, place, policy_of, whole
 from dfah_cli.workflow.observing import Observing
 from dfah_cli.workflow.recording import Job, Recorded, record_run
 
@@ -61,6 +62,7 @@ class Replay:
         recover_stale_lease: bool = False,
         episode_timeout_s: float | None = None,
         store: str | Path | None = None,
+        shards: int | None = None,
         lease_token: str | None = None,
         only: tuple[str, ...] | list[str] = (),
         limit: int | None = None,
@@ -127,6 +129,7 @@ class Replay:
             raise ConfigurationError(f"tools: found {type(tools).__name__}; expected a ToolRegistry")
         self.tools = tools
         self.out = None if out is None else place("out", out)
+        self.shards = None if shards is None else whole("shards", shards, MAX_SHARDS)
         self.store = DEFAULT_STORE if store is None else place("store", store)
         self.recover_stale_lease = flag("recover_stale_lease", recover_stale_lease)
         self.lease_token = lease_token
@@ -134,7 +137,7 @@ class Replay:
         self.clock = clock or SystemClock()
         self.last_gate_result: GateResult | None = None
 
-    def output_path(self, manifest: Manifest) -> Path:
+    def output_path(self, manifest: Manifest) -> Path | RunUrl:
         """The run directory of a run under this manifest."""
         return self.out if self.out is not None else self.store / default_directory_name(manifest, self.design)
 
@@ -179,7 +182,7 @@ class Replay:
 
     def _record(self, agent: Agent, halt: Halt | None) -> Recorded:
         job = evolve(self._job(agent), halt=halt)
-        recorded = record_run(job, _run_store(self.output_path(job.manifest)), self.clock, self.observer)
+        recorded = record_run(job, _run_store(self.output_path(job.manifest), self.shards), self.clock, self.observer)
         self.last_gate_result = recorded.gate_result
         return recorded
 
@@ -218,10 +221,10 @@ class Replay:
                 raise GateViolationError(f"{violation} (recorded in {place})") from None
 
 
-def _run_store(path: Path) -> RunStore:
-    from dfah_cli.store.log import LogStore
+def _run_store(path: Path | RunUrl, shards: int | None) -> RunStore:
+    from dfah_cli.store.places import open_store
 
-    return LogStore(path)
+    return open_store(path, shards=shards)
 
 
 def _manifest(agent: Agent) -> Manifest:

@@ -34,6 +34,7 @@ OTHER: dict[str, Any] = {
     "max_episode_cost_usd": 0.5,
     "out": "elsewhere",
     "store": "another",
+    "shards": 2,
     "capture_tool_arguments": "true",
     "tools": "record",
     "tools_file": "other.jsonl",

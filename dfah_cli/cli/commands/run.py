@@ -74,9 +74,19 @@ GATE = stacked(
     option("--policy", metavar="NAME|FILE", default=None, help="Thresholds of the gate."),
 )  # fmt: skip
 PLACES = stacked(
-    option("--out", metavar="DIR", default=None, help="Run directory; by default one named after the plan."),
+    option("--out", metavar="DIR|URL", default=None, help="Run directory; by default one named after the plan."),
     option(
-        "--store", metavar="DIR", default=".dfah/runs", show_default=True, help="Where default run directories are."
+        "--store",
+        metavar="DIR|URL",
+        default=".dfah/runs",
+        show_default=True,
+        help="Where default run directories are; s3://bucket/prefix for an object storage.",
+    ),
+    option(
+        "--shards",
+        type=click.IntRange(min=1, max=999),
+        default=None,
+        help="In an object storage: how many runners can share the run; fixed when it is made.",
     ),
     option("--recover-stale-lease", is_flag=True, help="Take over from a writer that is gone; be sure that it is."),
     option("--lease-token", metavar="TOKEN", default=None, help="Recover only the stale lease that has this token."),
