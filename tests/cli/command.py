@@ -100,15 +100,21 @@ def environment(**changes: str) -> dict[str, str]:
 
 
 def dfah(
-    *arguments: str | Path, cwd: Path, timeout: float = 60, env: dict[str, str] | None = None, **options: Any
+    *arguments: str | Path,
+    cwd: Path,
+    timeout: float = 60,
+    env: dict[str, str] | None = None,
+    importable: bool = True,
+    **options: Any,
 ) -> subprocess.CompletedProcess[str]:
     """The finished command; its output as text.
 
     In a fork of the test, which saves starting Python, unless the test is about how a process starts: about its
-    streams, or what Python reads from the environment.
+    streams, or what Python reads from the environment. importable: Python itself finds the modules in `cwd`.
     """
     if not options and STARTUP.isdisjoint(env or {}):
-        return _forked([str(argument) for argument in arguments], cwd, timeout, env or {})
+        paths = [str(cwd)] if importable else []
+        return _forked([str(argument) for argument in arguments], cwd, timeout, env or {}, paths)
     return subprocess.run(
         [*DFAH, *map(str, arguments)],
         cwd=cwd,
@@ -121,11 +127,14 @@ def dfah(
     )
 
 
-def _forked(arguments: list[str], cwd: Path, timeout: float, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+def _forked(
+    arguments: list[str], cwd: Path, timeout: float, env: dict[str, str], paths: list[str]
+) -> subprocess.CompletedProcess[str]:
     _preload()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         child = os.fork()
         if child == 0:
+            sys.path[:0] = paths
             os._exit(_in_child(arguments, cwd, env, [out.fileno(), err.fileno()]))
         code = _ended(child, time.monotonic() + timeout)
         out.seek(0)
@@ -155,7 +164,6 @@ def _in_child(arguments: list[str], cwd: Path, env: dict[str, str], outputs: lis
         os.dup2(stream, number)
     sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
     sys.stdout, sys.stderr = (os.fdopen(number, "w", encoding="utf-8", closefd=False) for number in (1, 2))
-    sys.path.insert(0, str(cwd))
     sys.argv = [main.__file__, *arguments]
     warnings.simplefilter("ignore")
     try:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from dfah_cli.cli.main import main
+from dfah_cli.config import compose
+from tests.cli.command import dfah
+
+PRELOADED = (compose,)
 
 RUN = """\
 defaults:
@@ -66,8 +69,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(*arguments: str) -> tuple[int, str, str]:
     """In a process of its own: the adapter is imported, and each test has another one."""
-    command = [sys.executable, "-P", "-m", "dfah_cli.cli.main", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = dfah(*arguments, cwd=Path.cwd(), timeout=120, importable=False)
     return done.returncode, done.stdout, done.stderr
 
 
