@@ -54,6 +54,8 @@ CALLS: dict[str, int] = {
     "report {stable} {unstable} -o all.html": 0,
     "export {stable} --format csv -o c.csv": 0,
     "export {partial} --out record --aggregate-only": 0,
+    "attribute --agent dfah.demo:unstable_toy_agent --out split --tools-file tools.jsonl": 0,
+    "attribute --agent dfah.demo:unstable_toy_agent --out split --tools-file tools.jsonl --dry-run": 0,
     "measure replays.jsonl": 0,
     "power --max-flag-rate 0.05 --expect 0.01": 0,
     "power --budget-calls 300": 0,
