@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from json import dumps
 
 from dfah_cli.canonical import JSONValue, digest
 from dfah_cli.errors import ArtifactError, DFAHError
-from dfah_cli.records.codec import record
+from dfah_cli.records.codec import plain, record
+from dfah_cli.records.enums import ChannelState
+from dfah_cli.records.fields import SCHEMA_VERSION
+from dfah_cli.report.cases import Eligibility
 from dfah_cli.report.record import DetachedReport, ReportColumns
 
 IDENTITY = ("report_id", "report_sha256")
 DERIVED = ("total_cost_usd", "total_latency_ms")
+USUAL: Mapping[str, JSONValue] = {
+    "eligibility": plain(
+        Eligibility(eligible=True, decision=ChannelState.OBSERVED_NONEMPTY, trajectory=ChannelState.OBSERVED_NONEMPTY)
+    ),
+    "unanimous_with_sequence_change": False,
+    "unanimous_with_path_change": False,
+    "schema_version": SCHEMA_VERSION,
+}
+"""What a case says of itself where a recorded report leaves it out; so does the schema version of its `tar`."""
 
 
 def report_object(report: ReportColumns) -> dict[str, JSONValue]:
@@ -20,7 +33,31 @@ def report_object(report: ReportColumns) -> dict[str, JSONValue]:
 
 def report_text(report: ReportColumns) -> str:
     """JSON a person can read: one key a line, one case a line, a final newline."""
-    lines = [f"  {_compact(name)}: {_lines(value)}" for name, value in report_object(report).items()]
+    return _text(report_object(report))
+
+
+def recorded_text(report: ReportColumns) -> str:
+    """The same for a run directory: a case leaves out what is `USUAL`, which is half of its line."""
+    written = report_object(report)
+    return _text({**written, "case_reports": [_shortened(case) for case in written["case_reports"]]})
+
+
+def _shortened(case: Mapping[str, JSONValue]) -> dict[str, JSONValue]:
+    kept = {name: value for name, value in case.items() if name not in USUAL or value != USUAL[name]}
+    tar: dict[str, JSONValue] = dict(case["tar"])
+    del tar["schema_version"]
+    return {**kept, "tar": tar}
+
+
+def _completed(case: JSONValue) -> JSONValue:
+    """The case of a file with what it left out; what is no case is left for its record to refuse."""
+    if not isinstance(case, dict) or not isinstance(case.get("tar"), dict):
+        return case
+    return {**USUAL, **case, "tar": {"schema_version": SCHEMA_VERSION, **case["tar"]}}
+
+
+def _text(written: Mapping[str, JSONValue]) -> str:
+    lines = [f"  {_compact(name)}: {_lines(value)}" for name, value in written.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
@@ -43,6 +80,8 @@ def read_report(value: JSONValue, where: str) -> DetachedReport:
     if not isinstance(value, dict) or not all(isinstance(value.get(name), str) for name in IDENTITY):
         raise ArtifactError(f"{where}: found no report; expected the JSON of `dfah analyze RUN --json`")
     columns = {name: item for name, item in value.items() if name not in IDENTITY}
+    if isinstance(columns.get("case_reports"), list):
+        columns["case_reports"] = list(map(_completed, columns["case_reports"]))
     found = digest(columns)
     if value["report_sha256"] != found or value["report_id"] != found[:32]:
         raise ArtifactError(f"{where}: the report does not match its digest. It was edited after it was stated")

@@ -7,11 +7,11 @@ from typing import Any
 
 from attrs import evolve
 
-from dfah_cli.canonical import digest_bytes, parse
+from dfah_cli.canonical import parse
 from dfah_cli.errors import DFAHError
 from dfah_cli.evidence.claims import Claim, Findings
 from dfah_cli.records.enums import ReplayMode
-from dfah_cli.report.file import read_report, report_text
+from dfah_cli.report.file import read_report, recorded_text, report_text
 from dfah_cli.report.record import DetachedReport, Report
 
 METRICS = (
@@ -51,10 +51,11 @@ def recheck_report(body: Mapping[str, Any], payload: bytes, fresh: Report, findi
     findings.checked(Claim.COMMITMENT)
     if body["commitment"] != fresh.commitment:
         findings.fail(Claim.COMMITMENT, f"report {ordinal} is announced with another commitment than the episodes have")
-    for mode in ReplayMode:
-        restated = in_mode(fresh, mode)
-        if digest_bytes(report_text(restated).encode()) == digest_bytes(payload):
-            return restated
+    for spelled in (recorded_text, report_text):  # in full is how they were recorded at first
+        for mode in ReplayMode:
+            restated = in_mode(fresh, mode)
+            if spelled(restated).encode() == payload:
+                return restated
     _tell_difference(ordinal, payload, fresh, findings)
     return None
 

@@ -1,10 +1,13 @@
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from dfah_cli.errors import ArtifactError
-from dfah_cli.report.file import read_report, report_text
+from dfah_cli.evidence.claims import Findings
+from dfah_cli.report.file import read_report, recorded_text, report_text
+from dfah_cli.report.recheck import recheck_report
 from dfah_cli.report.record import DetachedReport, Report
 from tests.report.build import a_report
 
@@ -37,11 +40,31 @@ def test_a_report_comes_back_as_the_same_statement_of_another_class() -> None:
     assert (report.artifacts_verified, back.artifacts_verified) == (True, False)
 
 
-def test_no_field_of_the_file_can_be_edited() -> None:
-    written = json.loads(report_text(a_report()))
+def test_a_recorded_report_is_the_same_statement_in_fewer_bytes() -> None:
+    report = a_report()
+    recorded = recorded_text(report)
+    assert read_report(json.loads(recorded), "1.json") == read_report(json.loads(report_text(report)), "report.json")
+    assert len(recorded) < len(report_text(report))
+    cases = zip(json.loads(recorded)["case_reports"], report.case_reports, strict=True)
+    told = [("unanimous_with_path_change" in written, case.unanimous_with_path_change) for written, case in cases]
+    assert {written is flagged for written, flagged in told} == {True}
+    assert {flagged for _, flagged in told} == {True, False}
+
+
+@pytest.mark.parametrize("spelled", [recorded_text, report_text])
+def test_a_report_recorded_in_either_spelling_is_believed(spelled: Callable[[Report], str]) -> None:
+    report, findings = a_report(), Findings()
+    body = {"ordinal": 1, "commitment": report.commitment}
+    assert recheck_report(body, spelled(report).encode(), report, findings) == report
+    assert not findings.failed
+
+
+@pytest.mark.parametrize("spelled", [recorded_text, report_text])
+def test_no_field_of_the_file_can_be_edited(spelled: Callable[[Report], str]) -> None:
+    text = spelled(a_report())
     survivors = []
-    for path in leaves(written):
-        value = json.loads(report_text(a_report()))
+    for path in leaves(json.loads(text)):
+        value = json.loads(text)
         holder = value
         for part in path[:-1]:
             holder = holder[part]
