@@ -21,7 +21,10 @@ from dfah_cli.loading.validate import lines, problems
 from dfah_cli.loading.wording import did_you_mean, escaped, quoted
 
 # Mappings whose keys are the user's own; an override may add to them.
-OPEN_KEYS = ("adapter.", "agent.", "manifest.request_parameters.")
+OPEN_KEYS = (
+    *("adapter.", "agent.", "manifest.request_parameters."),
+    *("engine.resources_per_episode.", "engine.runtime_env."),
+)
 LAUNCHING = ("hydra/launcher", "hydra.launcher.", "hydra/sweeper", "hydra.sweeper.")
 # What people write who know `dfah run` or other tools, and no spelling comparison would find.
 OTHER_WORDS = {

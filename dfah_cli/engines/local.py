@@ -41,11 +41,22 @@ async def run_local(runner: Runner, concurrency: int, agent: Agent | None = None
     runner.finish()
 
 
+def check_ready(agent: Agent) -> None:
+    """Nothing, when an adapter with a `check_ready` finds all that an episode needs.
+
+    Raises: what it raises; nothing was dispatched.
+    """
+    check = getattr(agent, "check_ready", None)
+    if check is not None:
+        check()
+
+
 async def opening(agent: Agent, workers: int) -> None:
     """Lets an adapter with an `aopen` get ready for that many episodes at once, in nobody's time.
 
     Raises: what it raises, before anything is dispatched; what it had opened by then is closed.
     """
+    check_ready(agent)
     ready = getattr(agent, "aopen", None)
     if ready is None:
         return

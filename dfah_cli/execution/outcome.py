@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from dfah_cli.errors import AgentContractError, ToolExecutionError, ValidationError
+from dfah_cli.execution.ends import Lost, ManifestChanged, Outcome, Raised, Returned, TimedOut
+from dfah_cli.execution.hand_built import persistable
 from dfah_cli.parsing import parse_decision
 from dfah_cli.records.enums import DispatchState, EpisodeStatus, ToolExecutionState
 from dfah_cli.records.episode import (
@@ -22,6 +24,7 @@ from dfah_cli.records.episode import (
     Episode,
     EpisodeError,
     ParseProvenance,
+    Spent,
     Usage,
 )
 from dfah_cli.records.fields import check_printable
@@ -32,42 +35,16 @@ from dfah_cli.records.tool_source import NOT_RECORDED
 from dfah_cli.records.tool_spec import ToolSpec
 from dfah_cli.records.trajectory import UNAVAILABLE, ToolCall, Trajectory
 from dfah_cli.records.wire import WireRequest
-from dfah_cli.redaction import credential_shape, strings_in
-
-
-@frozen
-class Returned:
-    """The adapter returned a result in time."""
-
-    result: AgentResult
-
-
-@frozen
-class Raised:
-    """The adapter raised; any BaseException."""
-
-    problem: BaseException
-
-
-@frozen
-class TimedOut:
-    """The time limit passed, whatever the adapter did afterwards. stalled_s: how long it blocked the event loop."""
-
-    stalled_s: float = 0.0
-
-
-@frozen
-class ManifestChanged:
-    """The agent's manifest is not the one read at the start."""
-
-
-Outcome = Returned | Raised | TimedOut | ManifestChanged
+from dfah_cli.redaction import credential_shape
 
 
 @frozen(kw_only=True)
 class Attempt:
     """One dispatched slot and how it ended. session: the recorded tool calls, None without a registry.
-    unrecorded: calls that a replayed recording had no result for."""
+    unrecorded: calls that a replayed recording had no result for.
+
+    spent: what an episode without a result told of its usage and cost; None when it told nothing.
+    """
 
     slot: Slot
     key: str
@@ -77,6 +54,7 @@ class Attempt:
     ended_at: datetime
     latency_us: int
     unrecorded: int = 0
+    spent: Spent | None = None
 
 
 @frozen(kw_only=True)
@@ -105,7 +83,13 @@ class Judge:
 
     def episode(self, attempt: Attempt) -> Episode:
         """The terminal record of an attempt."""
-        return self._record(attempt, self._judge(attempt))
+        if isinstance(attempt.outcome, Lost):
+            return self.interrupted(attempt.slot, attempt.key, intended_at=attempt.started_at, now=attempt.ended_at)
+        verdict = self._judge(attempt)
+        if attempt.spent is not None and not isinstance(attempt.outcome, Returned):
+            told = attempt.spent
+            verdict = evolve(verdict, usage=told.usage, cost_nusd=told.cost_nusd, response=told.provider_response_id)
+        return self._record(attempt, verdict)
 
     def interrupted(self, slot: Slot, key: str, *, intended_at: datetime, now: datetime) -> Episode:
         """The terminal record of a slot whose intent has no outcome: it is never sent again."""
@@ -153,6 +137,7 @@ class Judge:
             return _Verdict(status=EpisodeStatus.CONTRACT_ERROR, error=error, trajectory=observed)
         if isinstance(outcome, Raised):
             return _raised(outcome.problem, observed)
+        assert isinstance(outcome, Returned)
         return self._returned(outcome.result, attempt.session)
 
     def _returned(self, result: AgentResult, session: Trajectory | None) -> _Verdict:
@@ -161,7 +146,7 @@ class Judge:
         if problem:
             return self._paid(result, EpisodeStatus.CONTRACT_ERROR, problem, observed=session or UNAVAILABLE)
         if session is None:
-            observed = _redacted(observed, capture=self._capture)
+            observed = persistable(observed, capture=self._capture)
         if any(call.execution_state is not ToolExecutionState.EXECUTED for call in observed.tool_calls):
             return self._paid(result, EpisodeStatus.TOOL_ERROR, _TOOL_FAILED, observed=observed)
         if result.refused:
@@ -238,29 +223,6 @@ def _same_path(returned: Trajectory, recorded: Trajectory) -> bool:
 
 def _facts(call: ToolCall) -> tuple[object, ...]:
     return (*call.step, call.call_id)
-
-
-def _redacted(trajectory: Trajectory, *, capture: bool) -> Trajectory:
-    """A hand-built trajectory as it may be persisted."""
-    calls = tuple(call if _may_stay(call, capture) else _redacted_call(call) for call in trajectory.tool_calls)
-    return Trajectory.of(calls)
-
-
-def _may_stay(call: ToolCall, capture: bool) -> bool:
-    return call.arguments_redacted or (capture and not any(map(credential_shape, strings_in(call.arguments))))
-
-
-def _redacted_call(call: ToolCall) -> ToolCall:
-    return ToolCall(
-        name=call.name,
-        arguments_hash=call.argument_hash,
-        arguments_redacted=True,
-        call_id=call.call_id,
-        output_hash=call.output_hash,
-        result_state=call.result_state,
-        execution_state=call.execution_state,
-        latency_ms=call.latency_ms,
-    )
 
 
 def _told(error: EpisodeError | None, status: EpisodeStatus, unrecorded: int) -> EpisodeError | None:

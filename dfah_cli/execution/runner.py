@@ -15,10 +15,12 @@ from typing import Any
 from attrs import define
 
 from dfah_cli.adapter.contract import Agent, RunContext
+from dfah_cli.adapter.meter import Meter
 from dfah_cli.adapter.registry import ToolRegistry
 from dfah_cli.execution.budget import Budget
 from dfah_cli.execution.call import Caller
 from dfah_cli.execution.clock import Clock, seconds
+from dfah_cli.execution.ends import Lost, NoWorkersError
 from dfah_cli.execution.events import EpisodeStarted, Observer, RunStarted, Stopping
 from dfah_cli.execution.outcome import Attempt, Judge
 from dfah_cli.execution.recovery import ACTIONS, Action, Survey
@@ -38,6 +40,7 @@ Body = dict[str, Any]
 
 PLANNED_WINDOW = 4096
 SETTLE_BATCH = 1000
+AT_ONCE_S = 0.02
 EMPTY_SHA256 = sha256(b"").hexdigest()
 
 
@@ -82,17 +85,21 @@ class Runner:
         self._caller = Caller(agent, manifest, self._plan.episode_timeout_s, clock, self._watch)
         self._next = 0
         self._in_flight = 0
-        self._freed = asyncio.Event()
+        self._freed, self._stopped = asyncio.Event(), asyncio.Event()
         self.tally = Tally(spent_nusd=survey.spent_nusd)
 
-    def request_stop(self, reason: str) -> None:
-        """Dispatches nothing more; what is in flight is drained. Asked a second time, calls may be cancelled too."""
+    def request_stop(self, reason: str, why: str | None = None) -> None:
+        """Dispatches nothing more; what is in flight is drained. Asked a second time, calls may be cancelled too.
+
+        why: for people, when the reason alone does not say it.
+        """
         if self.tally.stop_reason is not None:
             self.stop_now()
         else:
             self.tally.stop_reason = reason
-            self._observe(Stopping(reason=reason, in_flight=self._in_flight))
+            self._observe(Stopping(reason=reason, in_flight=self._in_flight, why=why))
             self._freed.set()
+            self._stopped.set()
 
     def stop_now(self) -> None:
         """From here on cancelled calls count as stopped by the run."""
@@ -116,9 +123,13 @@ class Runner:
         """
         worker = _Worker()
         try:
-            while (ordinal := await self._take(worker)) is not None:
-                await self._caller.ready()
-                await self._episode(worker, ordinal)
+            while (taken := await self._take(worker)) is not None:
+                ordinal, reserved = taken
+                if not await self._prepared(worker):
+                    self._budget.settle(reserved, 0)
+                    self._freed.set()
+                    break
+                await self._episode(worker, ordinal, reserved)
         finally:
             await self._flush(worker)
 
@@ -133,8 +144,29 @@ class Runner:
             at = time_text(self._clock.now())
             self._writer.commit_now([note_body(f"stop:{reason}", at, EMPTY_SHA256)])
 
-    async def _take(self, worker: _Worker) -> int | None:
-        """The next slot to dispatch, admitted by the budget; None when this worker is finished."""
+    async def _prepared(self, worker: _Worker) -> bool:
+        """Whether the episode can be begun where it is to run; a run that is being stopped does not wait for that."""
+        if not self._caller.prepares:
+            return True
+        ready, stopped = asyncio.ensure_future(self._caller.ready()), asyncio.ensure_future(self._stopped.wait())
+        try:
+            await asyncio.wait({ready}, timeout=AT_ONCE_S)
+            if not ready.done():
+                # It may take as long as an episode: the record of the one before does not wait with it.
+                await self._flush(worker)
+                await asyncio.wait({ready, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            if ready.done():
+                ready.result()
+        except NoWorkersError as problem:
+            if self.tally.stop_reason is None:
+                self.request_stop("no_workers", str(problem))
+        finally:
+            ready.cancel()
+            stopped.cancel()
+        return self.tally.stop_reason is None
+
+    async def _take(self, worker: _Worker) -> tuple[int, int] | None:
+        """The next slot to dispatch and what the budget holds back for it; None when this worker is finished."""
         # A turn for the loop: a Ctrl-C during a call that never waited is heard before the next one is sent.
         await asyncio.sleep(0)
         while self.tally.stop_reason is None:
@@ -144,11 +176,11 @@ class Runner:
                 return None
             if self._budget.admits():
                 self._next += 1
-                return self._next - 1
+                return self._next - 1, self._budget.reserve()
             await self._flush(worker)
             if self._budget.admits():
                 continue
-            if self._in_flight == 0:
+            if self._in_flight == 0 and not self._budget.reserved_nusd:
                 self.request_stop("budget_stop")
                 return None
             # Episodes in flight may cost less than they reserved.
@@ -162,11 +194,10 @@ class Runner:
             await self._writer.commit([done.body])
             self._finished(done)
 
-    async def _episode(self, worker: _Worker, ordinal: int) -> None:
+    async def _episode(self, worker: _Worker, ordinal: int, reserved: int) -> None:
         slot = self._schedule[ordinal]
         key = self._keys.episode(slot.case_id, slot.replay_index)
         idempotency_key = self._keys.idempotency(slot.case_id, slot.replay_index)
-        reserved = self._budget.reserve()
         self._in_flight += 1
         try:
             intent = (ordinal, key, idempotency_key, reserved)
@@ -178,8 +209,11 @@ class Runner:
         episode = self._judge.episode(attempt)
         if self._settings.digest_key is not None:
             episode = keyed_episode(episode, self._settings.digest_key)
-        self._budget.settle(reserved, charged_nusd(attempt.outcome, episode, reserved))
+        self._budget.settle(reserved, charged_nusd(attempt, episode, reserved))
         body = episode_body(episode, ordinal=ordinal, key=key, parameters_sha256=self._parameters_sha256)
+        if isinstance(attempt.outcome, Lost):
+            body["recovered_by"] = self._writer.token
+            self.tally.interrupted += 1
         worker.done = Judged(episode, body, reserved, error_text(attempt.outcome))
         self.tally.calls += 1
         self.tally.spent_nusd = self._budget.spent_nusd
@@ -226,6 +260,7 @@ class Runner:
             seed=self._plan.seed,
             idempotency_key=idempotency_key,
             tools=session,
+            meter=Meter(self._seconds),
         )
         # A fresh copy: what this call does to its input reaches no other episode.
         outcome, latency_us = await self._caller.call(self._planned.cases[slot.case_id].fresh(), context)
@@ -240,6 +275,7 @@ class Runner:
             started_at=started_at,
             ended_at=self._clock.now(),
             latency_us=latency_us,
+            spent=context.meter.spent,
         )
 
     def _interrupted(self, ordinal: int) -> Body:

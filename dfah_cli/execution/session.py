@@ -7,9 +7,11 @@ from typing import Any
 from attrs import define, frozen
 
 from dfah_cli.adapter.tape import Tapes
+from dfah_cli.execution.budget import taken_nusd
+from dfah_cli.execution.ends import Lost, Outcome, Raised, Returned
 from dfah_cli.execution.events import EpisodeFinished
-from dfah_cli.execution.outcome import Outcome, Raised, Returned
-from dfah_cli.records.episode import Episode
+from dfah_cli.execution.outcome import Attempt
+from dfah_cli.records.episode import NO_USAGE, Episode
 from dfah_cli.records.keyed import DigestKey
 from dfah_cli.redaction import redact
 
@@ -71,13 +73,16 @@ class Judged:
         )
 
 
-def charged_nusd(outcome: Outcome, episode: Episode, reserved_nusd: int) -> int:
-    """What an episode takes from the budget: its cost, or its reservation when it never told what it cost."""
-    return episode.cost_nusd if isinstance(outcome, Returned) else max(reserved_nusd, episode.cost_nusd)
+def charged_nusd(attempt: Attempt, episode: Episode, reserved_nusd: int) -> int:
+    """What an episode takes from the budget."""
+    told = None if attempt.spent is None or episode.usage == NO_USAGE else episode.usage.provider_usage
+    return taken_nusd(reserved_nusd, episode.cost_nusd, told, has_result=isinstance(attempt.outcome, Returned))
 
 
 def error_text(outcome: Outcome) -> str | None:
-    """Redacted text of what was raised, for the log only; None when nothing was."""
+    """Redacted text of what was raised or lost, for the log only; None when nothing was."""
+    if isinstance(outcome, Lost):
+        return outcome.how
     if not isinstance(outcome, Raised):
         return None
     try:

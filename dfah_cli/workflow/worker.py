@@ -18,13 +18,17 @@ from typing import Any
 from dfah_cli.adapter.contract import Agent, RunContext
 from dfah_cli.adapter.invoke import invoke
 from dfah_cli.adapter.registry import ToolRegistry
-from dfah_cli.engines.isolation.channel import Channel, Message
-from dfah_cli.engines.isolation.remote import RemoteSession
+from dfah_cli.engines.isolation.channel import Channel, FarLine, Message
+from dfah_cli.engines.isolation.remote import RemoteMeter, RemoteSession
 from dfah_cli.errors import DFAHError
+from dfah_cli.execution.call import hidden
 from dfah_cli.execution.outcome import exception_kind
 from dfah_cli.records.case import Case
 from dfah_cli.records.codec import plain, record
+from dfah_cli.records.manifest import Manifest
+from dfah_cli.records.suite import Suite
 from dfah_cli.redaction import redact
+from dfah_cli.workflow.shifted_clock import shift_clock
 
 MAX_TEXT = 2000
 
@@ -35,7 +39,9 @@ async def serve(channel: Channel) -> None:
     if asked is None:
         return
     try:
-        agent = _loaded(asked)
+        if asked.get("clock_shift_s"):
+            shift_clock(asked["clock_shift_s"])
+        agent = loaded(asked)
     except DFAHError as problem:
         await channel.send({"t": "broken", "message": str(problem)})
         return
@@ -43,14 +49,23 @@ async def serve(channel: Channel) -> None:
     while (asked := await channel.receive()) is not None:
         # Anything else belongs to an episode that is over.
         if asked["t"] == "episode":
-            await _episode(channel, agent, asked)
+            await episode(channel, agent, asked)
 
 
-def _loaded(asked: Message) -> Agent:
+def loaded(asked: Message) -> Agent:
+    """The agent that a run has loaded, loaded once more here.
+
+    Raises: ConfigurationError when it cannot be imported or configured here.
+    """
     from dfah_cli.workflow.freezing import load
     from dfah_cli.workflow.request import RunRequest
 
-    agent, _ = load(RunRequest(adapter=asked["adapter"], agent=asked["agent"], suite=asked["suite"]))
+    # The suite itself, where the file it came from is not.
+    suite = record(Suite, asked["content"]) if asked.get("content") else None
+    agent, _ = load(RunRequest(adapter=asked["adapter"], agent=asked["agent"], suite=asked["suite"]), suite)
+    pace = getattr(agent, "pace", None)
+    if pace is not None:
+        pace.shared_by(asked.get("workers", 1))
     _limit_memory(asked["memory_mb"])
     return agent
 
@@ -65,13 +80,22 @@ def _limit_memory(memory_mb: int | None) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 
-async def _episode(channel: Channel, agent: Agent, asked: Message) -> None:
+async def episode(channel: FarLine, agent: Agent, asked: Message) -> None:
+    """Runs the episode that was asked for and sends how it ended; cancelled, it cancels the agent's call."""
+    manifest = agent.manifest
     registry = getattr(agent, "tools", None)
     session = RemoteSession(channel, registry) if asked["tools"] and isinstance(registry, ToolRegistry) else None
-    context = RunContext(**asked["context"], tools=session)  # type: ignore[arg-type]  # the same interface
-    running = asyncio.ensure_future(_outcome(agent, record(Case, asked["case"]), context))
-    hearing = asyncio.ensure_future(_hear(channel, session))
-    await asyncio.wait({running, hearing}, return_when=asyncio.FIRST_COMPLETED)
+    meter = RemoteMeter(channel)
+    context = RunContext(**asked["context"], tools=session, meter=meter)  # type: ignore[arg-type]  # the same interface
+    running = hidden(asyncio.ensure_future(_outcome(agent, record(Case, asked["case"]), context)))
+    hearing = hidden(asyncio.ensure_future(_hear(channel, session)))
+    try:
+        await asyncio.wait({running, hearing}, return_when=asyncio.FIRST_COMPLETED)
+    except asyncio.CancelledError:
+        hearing.cancel()
+        running.cancel()
+        await asyncio.wait({running})
+        raise
     if not running.done():
         # The run is gone.
         os._exit(1)
@@ -80,10 +104,17 @@ async def _episode(channel: Channel, agent: Agent, asked: Message) -> None:
         await hearing
     if session is not None:
         session.close()
-    await channel.send(running.result())
+    await channel.send(running.result() if _same(agent, manifest) else {"t": "changed"})
 
 
-async def _hear(channel: Channel, session: RemoteSession | None) -> None:
+def _same(agent: Agent, manifest: Manifest) -> bool:
+    try:
+        return agent.manifest is manifest or agent.manifest == manifest
+    except BaseException:  # noqa: BLE001 - the property is the user's code
+        return False
+
+
+async def _hear(channel: FarLine, session: RemoteSession | None) -> None:
     while (message := await channel.receive()) is not None:
         if session is not None:
             session.heard(message)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
+from attrs import evolve
+
 from dfah_cli.adapter.contract import Agent, RunContext
 from dfah_cli.adapter.registry import ToolRegistry
-from dfah_cli.engines.isolation.process import Load, WorkerProcess, raised, stub
+from dfah_cli.engines.isolation.dialogue import answer, stub
+from dfah_cli.engines.isolation.process import Load, WorkerProcess
+from dfah_cli.engines.local import check_ready
 from dfah_cli.records.case import Case
-from dfah_cli.records.codec import plain, record
 from dfah_cli.records.episode import AgentResult
 from dfah_cli.records.manifest import Manifest
 from dfah_cli.records.suite import Suite
@@ -23,7 +26,7 @@ class IsolatedAgent:
     """
 
     def __init__(self, agent: Agent, suite: Suite, load: Load, *, fresh: bool = False) -> None:
-        self._manifest = agent.manifest
+        self._agent, self._manifest = agent, agent.manifest
         self._load, self._fresh = load, fresh
         # Started or starting, and among them those set aside for episodes that are about to begin.
         self._waiting: list[asyncio.Task[WorkerProcess]] = []
@@ -41,11 +44,16 @@ class IsolatedAgent:
         """The manifest of the agent that was loaded for the run."""
         return self._manifest
 
+    def check_ready(self) -> None:
+        """Nothing, when the agent itself, which has the environment of its workers, finds all that it needs."""
+        check_ready(self._agent)
+
     async def aopen(self, workers: int) -> None:
         """Starts that many workers, so that loading takes no episode's time.
 
         Raises: ConfigurationError when one cannot load the agent.
         """
+        self._load = evolve(self._load, workers=workers)
         starting = [self._start() for _ in range(workers)]
         self._waiting += starting
         await asyncio.gather(*starting)
@@ -72,9 +80,7 @@ class IsolatedAgent:
             await worker.kill()
         else:
             self._waiting.append(_is(worker))
-        if message["t"] == "raised":
-            raise raised(message)
-        return _result(message, context)
+        return answer(message, context)
 
     async def aclose(self) -> None:
         """Ends all workers."""
@@ -96,12 +102,3 @@ def _is(worker: WorkerProcess) -> asyncio.Task[WorkerProcess]:
         return worker
 
     return asyncio.ensure_future(itself())
-
-
-def _result(message: dict[str, object], context: RunContext) -> AgentResult:
-    """The result as the worker sent it; a path it took from its session is the one recorded here."""
-    told = message["result"]
-    assert isinstance(told, dict)
-    if message["own_path"] and context.tools is not None:
-        told = {**told, "trajectory": plain(context.tools.trajectory())}
-    return record(AgentResult, told)

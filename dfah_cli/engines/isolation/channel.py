@@ -5,12 +5,38 @@ from __future__ import annotations
 import asyncio
 import itertools
 import socket
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Protocol
 
 from dfah_cli.canonical import canonical_bytes, parse
 
 MAX_LINE = 256 * 1024 * 1024
 Message = dict[str, Any]
+
+
+class Line(Protocol):
+    """Carries messages both ways, in order."""
+
+    async def send(self, message: Message) -> None:
+        """Sends one message; ConnectionError when nobody is there any more."""
+        ...
+
+    async def receive(self) -> Message | None:
+        """The next message; None when the other end is gone."""
+        ...
+
+
+class FarLine(Line, Protocol):
+    """A line as the end that holds the episode sees it."""
+
+    @property
+    def numbers(self) -> Iterator[int]:
+        """Numbers for calls, each given once."""
+        ...
+
+    def post(self, message: Message) -> None:
+        """Sends one small message without waiting until it has left."""
+        ...
 
 
 class Channel:
@@ -19,7 +45,7 @@ class Channel:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
         # Of the channel, not of an episode: an answer that comes too late must not be taken for that of a later call.
-        self.numbers = itertools.count()
+        self.numbers: Iterator[int] = itertools.count()
 
     @classmethod
     async def over(cls, end: socket.socket) -> Channel:
@@ -31,9 +57,13 @@ class Channel:
 
         Raises: ValidationError when it is no JSON; ConnectionError when nobody is there any more.
         """
+        self.post(message)
+        await self._writer.drain()
+
+    def post(self, message: Message) -> None:
+        """Sends one small message without waiting until it has left."""
         # One write for each message: writes of several tasks never mix.
         self._writer.write(canonical_bytes(message) + b"\n")
-        await self._writer.drain()
 
     async def receive(self) -> Message | None:
         """The next message; None when the other end is gone."""

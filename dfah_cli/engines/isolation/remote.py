@@ -7,18 +7,20 @@ import asyncio
 from typing import Any
 
 from dfah_cli.adapter import functions
+from dfah_cli.adapter.meter import Meter
 from dfah_cli.adapter.registry import ToolRegistry
 from dfah_cli.canonical import copy_json
-from dfah_cli.engines.isolation.channel import Channel, Message
+from dfah_cli.engines.isolation.channel import FarLine, Message
 from dfah_cli.errors import AgentContractError, ToolExecutionError, ValidationError
-from dfah_cli.records.codec import record
+from dfah_cli.records.codec import plain, record
+from dfah_cli.records.episode import Spent
 from dfah_cli.records.trajectory import ToolCall, Trajectory
 
 
 class RemoteSession:
     """Has the interface of `ToolSession`."""
 
-    def __init__(self, channel: Channel, registry: ToolRegistry) -> None:
+    def __init__(self, channel: FarLine, registry: ToolRegistry) -> None:
         self._channel, self._registry = channel, registry
         self._loop = asyncio.get_running_loop()
         self._answers: dict[int, asyncio.Future[Message]] = {}
@@ -96,6 +98,33 @@ class RemoteSession:
         self._outputs[number] = output
         copied, is_json = _as_json(output)
         await self._channel.send({"t": "executed", "id": number, "output": copied, "is_json": is_json})
+
+
+class RemoteMeter(Meter):
+    """Passes on to the run what the episode tells; from any thread, and at the latest when the event loop is free."""
+
+    def __init__(self, channel: FarLine) -> None:
+        super().__init__()
+        self._channel, self._loop = channel, asyncio.get_running_loop()
+
+    def note(self, spent: Spent) -> None:
+        """Tells what was spent so far."""
+        self._send({"t": "spent", "spent": plain(spent)})
+
+    def begin(self) -> None:
+        """Tells that a request waits."""
+        self._send({"t": "waits"})
+
+    def end(self) -> None:
+        """Tells that it waits no longer."""
+        self._send({"t": "goes_on"})
+
+    def _send(self, message: Message) -> None:
+        if asyncio._get_running_loop() is self._loop:
+            # At once, so that it arrives before the result of the episode.
+            self._channel.post(message)
+        else:
+            self._loop.call_soon_threadsafe(self._channel.post, message)
 
 
 def _as_json(value: Any) -> tuple[Any, bool]:
