@@ -46,38 +46,40 @@ class FrozenPlan:
         return self.planned.plan
 
 
-def load(request: RunRequest) -> tuple[Agent, Suite]:
+def load(request: RunRequest, suite: Suite | None = None) -> tuple[Agent, Suite]:
     """The configured agent and the suite it is run on.
 
+    suite: in place of the one that the request names.
     Raises: ConfigurationError for a reference that cannot be imported, parameters the agent does not take, or an agent
     that is bound to another suite; ManifestMismatchError for an expectation its manifest does not meet.
     """
-    agent, suite = _declared(request) if request.adapter == DECLARED else _referred(request)
+    wanted = request.suite if suite is None else suite
+    agent, suite = _declared(request, wanted) if request.adapter == DECLARED else _referred(request, wanted)
     manifest = asked(lambda: agent.manifest, f"{request.adapter}: manifest")
     _check_expected(manifest, request.expected, request.adapter)
     return agent, suite
 
 
-def _declared(request: RunRequest) -> tuple[Agent, Suite]:
+def _declared(request: RunRequest, wanted: Suite | str | None) -> tuple[Agent, Suite]:
     """The agent that a declaration makes; by reference, because the integrations lie above."""
-    if request.suite is None:
+    if wanted is None:
         raise ConfigurationError("a declared adapter is bound to no suite; name one (suite=NAME)")
-    suite = Suite.load(request.suite)
+    suite = Suite.load(wanted)
     make = load_object(DECLARED, "adapter")
     return asked(lambda: make(request.agent, suite), "adapter"), suite
 
 
-def _referred(request: RunRequest) -> tuple[Agent, Suite]:
+def _referred(request: RunRequest, wanted: Suite | str | None) -> tuple[Agent, Suite]:
     """The agent that a reference names, with its parameters, on the suite asked for or on its own."""
     agent = load_agent(request.adapter)
     if request.agent:
         agent = _with_parameters(agent, request.agent, request.adapter)
     bound = getattr(agent, "suite", None)
-    if request.suite is None:
+    if wanted is None:
         if not isinstance(bound, Suite):
             raise ConfigurationError(f"{request.adapter} is bound to no suite; name one (--suite NAME or suite=NAME)")
         return agent, bound
-    suite = Suite.load(request.suite)
+    suite = Suite.load(wanted)
     rebind: Any = getattr(agent, "for_suite", None)
     if isinstance(bound, Suite) and bound.suite_id != suite.suite_id and rebind is not None:
         agent = asked(lambda: rebind(suite), f"{request.adapter}: for_suite")
@@ -132,15 +134,8 @@ def _check_parameters(found: dict[str, Any], expected: dict[str, Any], reference
             )
 
 
-def check_engine(request: RunRequest) -> None:
-    """Nothing, when the engine exists here."""
-    if request.engine.name != "local":
-        raise ConfigurationError(f"engine: {request.engine.name} is not part of this version; use engine=local")
-
-
 def plan_only(request: RunRequest) -> FrozenPlan:
     """The frozen plan of a request."""
-    check_engine(request)
     agent, suite = load(request)
     manifest = asked(lambda: agent.manifest, f"{request.adapter}: manifest")
     design = request.observing.found().design(request.design)

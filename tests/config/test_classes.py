@@ -81,9 +81,15 @@ OTHER: dict[str, Any] = {
     "manifest.library_version": "9.9.9",
     "manifest.git_sha": "0" * 40,
     "manifest.implementation_hash": "0" * 64,
-    "engine.name": "local",
+    "engine.name": "ray",
     "engine.address": "somewhere",
     "engine.workers": 2,
+    "engine.episodes_per_worker": 2,
+    "engine.cpus_per_episode": 0.5,
+    "engine.resources_per_episode.GPU": 1,
+    "engine.cpus": 4,
+    "engine.runtime_env.working_dir": ".",
+    "engine.start_timeout_s": 10.0,
     "report.html.file": "r.html",
     "report.md.file": "r.md",
     "report.junit.file": "r.xml",
@@ -101,6 +107,12 @@ BESIDE = {
     "tools": ["tools_file=new.jsonl"],
     "tools_key_env": ["tools=record", "tools_file=new.jsonl"],
     **{f"tools_{name}": ["tools=replay", "tools_file=one.jsonl"] for name in ("file", "results", "latency")},
+    **{
+        f"engine.{name}": ["engine=ray"]
+        for name in ("address", "workers", "episodes_per_worker", "cpus_per_episode", "cpus", "start_timeout_s")
+    },
+    "engine.resources_per_episode.GPU": ["engine=ray"],
+    "engine.runtime_env.working_dir": ["engine=ray"],
     **{f"report.{name}.file": [f"report={name}"] for name in ("html", "md", "junit", "json")},
 }
 IGNORED = {"gate.schema_version"}
@@ -125,7 +137,8 @@ def leaves(keys: dict[str, Any], prefix: str = "") -> Iterator[str]:
 
 
 def test_every_key_is_changed_by_this_test() -> None:
-    covered = {key.removesuffix(".flip_rate").removesuffix(".top_k") for key in OTHER}
+    open_ends = (".flip_rate", ".top_k", ".GPU", ".working_dir")
+    covered = {key.rsplit(".", 1)[0] if key.endswith(open_ends) else key for key in OTHER}
     assert set(leaves(properties("run"))) - IGNORED == covered
 
 
@@ -154,7 +167,9 @@ def test_a_key_moves_the_digest_of_its_class_and_no_other(
     monkeypatch.setenv("DIGEST_KEY", "k" * 32)
     monkeypatch.setenv("TOOLS_KEY", "t" * 32)
     beside = BESIDE.get(key, [])
-    is_open = key.startswith(("agent.", "manifest.request_parameters."))
+    is_open = key.startswith(
+        ("agent.", "manifest.request_parameters.", "engine.resources_per_episode.", "engine.runtime_env.")
+    )
     before = digests(*beside)
     change = [*beside, f"{'++' if is_open else ''}{key}={OTHER[key]}"]
     kind = class_of(key)
