@@ -9,17 +9,21 @@ import tempfile
 from pathlib import Path
 
 from benchmarks import million
-from benchmarks.measure import Result, disk_rate, middle, peer_python, run_program, seconds_of
+from benchmarks.measure import Result, Size, disk_rate, middle, peer_python, run_program, seconds_of
 
 ROOT = Path(__file__).resolve().parent.parent
-CONCURRENCIES = {1: (500, 100), 16: (3000, 100), 256: (6000, 100)}
+CONCURRENCIES = {1: (2000, 100), 16: (3000, 100), 256: (6000, 100)}
 REPLAYS = 3
-DELAY_CASES, DELAY_REPLAYS, DELAY_CONCURRENCY, DELAY_S = 320, 8, 64, 0.1
+SLOW_AGENTS = ((0.1, (640, 8, 64), (320, 8, 64)), (1.0, (1280, 4, 256), None))
+"""Seconds a call; our size; the peer's, which needs several times as long."""
 
 REPLAY_HEADER = (
     "| concurrency | episodes/s | peer | ratio | append + fdatasync/s | share of that "
     "| bytes an episode | peer | files | peer |"
 )
+
+
+SLOW_HEADER = "| a call | concurrency | episodes | time over ideal | share of the ideal rate | peer: time over ideal |"
 
 
 def main() -> None:
@@ -51,13 +55,16 @@ def report(folder: Path, peer: Path | None, rounds: int, with_million: bool) -> 
         "",
         "## Replaying with an agent that does nothing (whole `Replay.run`)",
         "",
+        f"{', '.join(f'{ours:,}' for ours, _ in CONCURRENCIES.values())} cases x {REPLAYS}, the peer 100 x {REPLAYS};",
+        "everything counts, from the first import inside `run` to the report.",
+        "",
         REPLAY_HEADER,
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for concurrency, (ours_cases, peer_cases) in CONCURRENCIES.items():
         lines.append(replaying(folder, peer, rounds, concurrency, ours_cases, peer_cases))
-    lines += ["", "## A 100 ms agent at concurrency 64", "", "| | time over ideal |", "|---|---|"]
-    lines += delayed(folder, peer)
+    lines += ["", "## Agents that take their time", "", SLOW_HEADER, "|---|---|---|---|---|---|"]
+    lines += [slow_agent(folder, peer, rounds, *one) for one in SLOW_AGENTS]
     lines += ["", "## Reading a finished run", "", "| | episodes/s | peer | ratio |", "|---|---|---|---|"]
     lines += reading(folder, peer, rounds)
     lines += ["", "## Starting", "", "| command | over `python -c 'import hydra'` |", "|---|---|", *starting()]
@@ -70,9 +77,9 @@ def replaying(folder: Path, peer: Path | None, rounds: int, concurrency: int, ou
     ours, theirs, disk = [], [], []
     for _ in range(rounds):
         disk.append(disk_rate(folder))
-        ours.append(run_program(sys.executable, "replay", folder / "ours", ours_cases, REPLAYS, concurrency))
+        ours.append(run_program(sys.executable, "replay", folder / "ours", (ours_cases, REPLAYS, concurrency)))
         if peer:
-            theirs.append(run_program(peer, "replay", folder / "peer", peer_cases, REPLAYS, concurrency))
+            theirs.append(run_program(peer, "replay", folder / "peer", (peer_cases, REPLAYS, concurrency)))
     mine, limit = middle(ours), sorted(disk)[len(disk) // 2]
     other = middle(theirs) if theirs else None
     return (
@@ -82,29 +89,35 @@ def replaying(folder: Path, peer: Path | None, rounds: int, concurrency: int, ou
     )
 
 
-def delayed(folder: Path, peer: Path | None) -> list[str]:
-    ideal = DELAY_CASES * DELAY_REPLAYS * DELAY_S / DELAY_CONCURRENCY
-    rows = []
-    for name, python in (("dfah-cli", sys.executable), ("peer", peer)):
-        if python is None:
-            continue
-        measured = run_program(python, "delay", folder / name, DELAY_CASES, DELAY_REPLAYS, DELAY_CONCURRENCY)
-        rows.append(f"| {name} | {measured.seconds / ideal:.2f} |")
-    return rows
+def slow_agent(folder: Path, peer: Path | None, rounds: int, call_s: float, ours: Size, theirs: Size | None) -> str:
+    """One row. The ideal: every worker calls the agent without a pause."""
+    over = over_ideal(
+        [run_program(sys.executable, "replay", folder / "ours", ours, call_s) for _ in range(rounds)], ours, call_s
+    )
+    other = "—"
+    if peer and theirs:
+        other = f"{over_ideal([run_program(peer, 'replay', folder / 'peer', theirs, call_s)], theirs, call_s):.2f}"
+    cases, replays, concurrency = ours
+    return f"| {call_s} s | {concurrency} | {cases * replays:,} | **{over:.2f}** | {1 / over:.0%} | {other} |"
+
+
+def over_ideal(measured: list[Result], size: Size, call_s: float) -> float:
+    cases, replays, concurrency = size
+    return middle(measured).seconds / (cases * replays * call_s / concurrency)
 
 
 def reading(folder: Path, peer: Path | None, rounds: int) -> list[str]:
     rows = []
     ours_cases, peer_cases = 8000, 100
-    run_program(sys.executable, "replay", folder / "ours", ours_cases, REPLAYS, 16)
+    run_program(sys.executable, "replay", folder / "ours", (ours_cases, REPLAYS, 16))
     if peer:
-        run_program(peer, "replay", folder / "peer", peer_cases, REPLAYS, 1)
+        run_program(peer, "replay", folder / "peer", (peer_cases, REPLAYS, 1))
     for what, name in (("resume", "rerun: nothing left to call"), ("load", "load and verify")):
         ours, theirs = [], []
         for _ in range(rounds):
-            ours.append(run_program(sys.executable, what, folder / "ours", ours_cases, REPLAYS, 16))
+            ours.append(run_program(sys.executable, what, folder / "ours", (ours_cases, REPLAYS, 16)))
             if peer:
-                theirs.append(run_program(peer, what, folder / "peer", peer_cases, REPLAYS, 1))
+                theirs.append(run_program(peer, what, folder / "peer", (peer_cases, REPLAYS, 1)))
         mine, other = middle(ours), middle(theirs) if theirs else None
         rows.append(f"| {name} | {mine.rate:.0f} | {_rate(other)} | {_ratio(mine, other)} |")
     return rows

@@ -43,9 +43,13 @@ def peer_python(folder: Path) -> Path | None:
     return python
 
 
-def run_program(python: Path | str, what: str, directory: Path, cases: int, replays: int, concurrency: int) -> Result:
-    """One measurement in a process of its own."""
-    command = [str(python), str(PROGRAM), what, str(directory), *map(str, (cases, replays, concurrency))]
+Size = tuple[int, int, int]
+"""Cases, replays, concurrency."""
+
+
+def run_program(python: Path | str, what: str, directory: Path, size: Size, call_s: float = 0.0) -> Result:
+    """One measurement in a process of its own. call_s: how long the agent takes."""
+    command = [str(python), str(PROGRAM), what, str(directory), *map(str, (*size, call_s))]
     environment = {**os.environ, "PYTHONPATH": ""}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=directory.parent)
     if done.returncode:

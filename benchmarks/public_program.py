@@ -1,6 +1,6 @@
 """One measurement through the public API, printed as a JSON line. Runs unchanged under us and under the peer.
 
-usage: public_program.py {replay|resume|load|delay} DIRECTORY CASES REPLAYS CONCURRENCY
+usage: public_program.py {replay|resume|load} DIRECTORY CASES REPLAYS CONCURRENCY [SECONDS_A_CALL]
 """
 
 import asyncio
@@ -11,8 +11,6 @@ import sys
 import time
 
 from dfah import AgentResult, Case, Replay, Report, Suite, Trajectory, WireRequest, agent, build_manifest
-
-DELAY_S = 0.1
 
 
 def make_agent(cases: int, delay_s: float):
@@ -55,9 +53,9 @@ def size_of(directory: str) -> tuple[int, int]:
 def main() -> None:
     what, directory = sys.argv[1], sys.argv[2]
     cases, replays, concurrency = map(int, sys.argv[3:6])
-    suite, adapter = make_agent(cases, DELAY_S if what == "delay" else 0.0)
+    suite, adapter = make_agent(cases, float(sys.argv[6]) if len(sys.argv) > 6 else 0.0)
     replay = Replay(suite=suite, replays=replays, out=directory, concurrency=concurrency)
-    if what in ("replay", "delay"):
+    if what == "replay":
         shutil.rmtree(directory, ignore_errors=True)
     started = time.perf_counter()
     report = Report.from_json(directory) if what == "load" else replay.run(adapter)
