@@ -25,7 +25,6 @@ from dfah_cli.execution.call import hidden
 from dfah_cli.execution.outcome import exception_kind
 from dfah_cli.records.case import Case
 from dfah_cli.records.codec import plain, record
-from dfah_cli.records.manifest import Manifest
 from dfah_cli.records.suite import Suite
 from dfah_cli.redaction import redact
 from dfah_cli.workflow.shifted_clock import shift_clock
@@ -82,7 +81,6 @@ def _limit_memory(memory_mb: int | None) -> None:
 
 async def episode(channel: FarLine, agent: Agent, asked: Message) -> None:
     """Runs the episode that was asked for and sends how it ended; cancelled, it cancels the agent's call."""
-    manifest = agent.manifest
     registry = getattr(agent, "tools", None)
     session = RemoteSession(channel, registry) if asked["tools"] and isinstance(registry, ToolRegistry) else None
     meter = RemoteMeter(channel)
@@ -104,12 +102,13 @@ async def episode(channel: FarLine, agent: Agent, asked: Message) -> None:
         await hearing
     if session is not None:
         session.close()
-    await channel.send(running.result() if _same(agent, manifest) else {"t": "changed"})
+    await channel.send(running.result() if _same(agent, asked["context"]) else {"t": "changed"})
 
 
-def _same(agent: Agent, manifest: Manifest) -> bool:
+def _same(agent: Agent, context: Message) -> bool:
+    """Whether the manifest is the one of the run, whatever an earlier episode did to it here."""
     try:
-        return agent.manifest is manifest or agent.manifest == manifest
+        return bool(agent.manifest.hash == context["manifest_hash"])
     except BaseException:  # noqa: BLE001 - the property is the user's code
         return False
 
