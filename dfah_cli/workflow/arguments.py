@@ -11,7 +11,7 @@ from dfah_cli.records.policy import GatePolicy
 from dfah_cli.store.places import RunUrl, place_of
 
 MAX_CONCURRENCY = 10_000
-MAX_SHARDS = 999
+MAX_SHARDS = 9000
 
 
 def mode_of(mode: ReplayMode | str) -> ReplayMode:

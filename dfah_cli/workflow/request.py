@@ -82,7 +82,7 @@ class RunRequest:
     max_episode_cost_usd: float | None = field(default=None, converter=fields.to_float, validator=USD)
     out: str | None = field(default=None, validator=fields.optional(fields.name))
     store: str = field(default=".dfah/runs", validator=fields.name)
-    shards: int | None = field(default=None, validator=fields.optional(fields.integer(1, 999)))
+    shards: int | None = field(default=None, validator=fields.optional(fields.integer(1, 9000)))
     capture_tool_arguments: bool = field(default=False, validator=fields.flag)
     tools_file: str | None = None
     tools_key_env: str | None = None

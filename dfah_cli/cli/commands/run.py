@@ -84,7 +84,7 @@ PLACES = stacked(
     ),
     option(
         "--shards",
-        type=click.IntRange(min=1, max=999),
+        type=click.IntRange(min=1, max=9000),
         default=None,
         help="In an object storage: how many runners can share the run; fixed when it is made.",
     ),
