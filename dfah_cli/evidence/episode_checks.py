@@ -6,12 +6,12 @@ A check returns what it found wrong, or None. It names fields and shapes, never 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
 from hashlib import sha256
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 from attrs import field, frozen
+from orjson import dumps
 
 from dfah_cli.evidence import shapes
 from dfah_cli.evidence.claims import Claim
@@ -25,8 +25,7 @@ from dfah_cli.records.wire import parameters_digest
 Body = Mapping[str, Any]
 
 _STATUSES = frozenset(status.value for status in EpisodeStatus)
-_TIME_LENGTH = 27
-MAX_SOUND_STEPS = 20_000  # beyond that, forgetting is cheaper than memory: calls repeat within a case
+MAX_SOUND = 20_000  # beyond that, forgetting is cheaper than memory: contents repeat within a case
 _EXECUTION_STATES = frozenset(state.value for state in ToolExecutionState)
 _RESULT_STATES = frozenset(state.value for state in ChannelState)
 _OBSERVED = frozenset(state.value for state in ChannelState if state.observed)
@@ -40,17 +39,19 @@ _ROUTING = (
     "provider", "model", "endpoint", "adapter", "adapter_version", "parameters_attested", "parameters_sha256"
 )  # fmt: skip
 _routing = itemgetter(*_ROUTING)
+_identity = itemgetter("case_id", "task", "replay_index", "k")  # in the order of `Place`
 _step = itemgetter("name", "arguments_hash", "output_hash", "result_state", "execution_state")
 
 
 @frozen
 class Expected:
-    """What every episode of a run is compared with. sound_steps: calls that were checked already, by content."""
+    """What every episode of a run is compared with. sound_*: what was checked already, by content."""
 
     manifest_hash: str
     ontology: frozenset[str]
     routing: tuple[Any, ...]
     sound_steps: set[Step] = field(factory=set)
+    sound_decisions: set[tuple[str, str | None, bytes]] = field(factory=set)
 
     @classmethod
     def of(cls, manifest: Manifest) -> Expected:
@@ -74,11 +75,13 @@ class Place(NamedTuple):
 
 def identity(body: Body, place: Place, expected: Expected) -> str | None:
     """Manifest, case, task, replay index and key are those of the slot."""
+    if _identity(body) == place and body["manifest_hash"] == expected.manifest_hash:
+        return None if type(body["replay_index"]) is int else "the replay index is not a whole number"
     if body["manifest_hash"] != expected.manifest_hash:
         return "manifest_hash is not the run's"
-    if body["case_id"] != place.case_id or body["task"] != place.task or body["replay_index"] != place.replay_index:
+    if _identity(body)[:3] != place[:3]:
         return "case, task or replay index is not the slot's"
-    return None if body["k"] == place.key else "the key is not the digest of manifest, case and replay index"
+    return "the key is not the digest of manifest, case and replay index"
 
 
 def metadata(body: Body, place: Place, expected: Expected) -> str | None:
@@ -94,64 +97,79 @@ def metadata(body: Body, place: Place, expected: Expected) -> str | None:
         return "the error cannot be read"
     if body["response"] is not None and not shapes.is_name(body["response"]):
         return "the response id cannot be read"
-    return None if _is_time(body["started_at"]) and _is_time(body["ended_at"]) else "a time is not a UTC time"
-
-
-def _is_time(text: Any) -> bool:
-    if type(text) is not str or len(text) != _TIME_LENGTH or text[-1] != "Z":
-        return False
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
+    timed = shapes.is_time(body["started_at"]) and shapes.is_time(body["ended_at"])
+    return None if timed else "a time is not a UTC time"
 
 
 def ontology(body: Body, place: Place, expected: Expected) -> str | None:
     """A valid episode has an accepted label of the ontology; no other has a decision."""
-    label, parse = body["decision"], body["parse"]
+    parse, sound = body["parse"], expected.sound_decisions
+    decided = body["status"], body["decision"], dumps(parse)
+    if decided in sound:
+        return None
+    problem = _decision_problem(body, parse, expected.ontology)
+    if problem is None:
+        _remember(sound, decided)
+    return problem
+
+
+def _decision_problem(body: Body, parse: Body, labels: frozenset[str]) -> str | None:
+    label = body["decision"]
     if not shapes.is_parse(parse):
         return "the parse provenance cannot be read"
     if body["status"] != _VALID:
         return None if label is None and not parse["accepted"] else "a decision on an episode that is not valid"
-    if label not in expected.ontology:
+    if label not in labels:
         return "the decision is not in the ontology"
     if not parse["accepted"] or parse["fallback"] or parse["raw_span"] != f"DECISION: {label.upper()}":
         return "the parse provenance does not carry the decision"
     return None
 
 
+def _remember(sound: set[Any], content: Any) -> None:
+    if len(sound) >= MAX_SOUND:
+        sound.clear()
+    sound.add(content)
+
+
 def trajectory(body: Body, place: Place, expected: Expected) -> str | None:
     """State and calls go together, and captured arguments have the digest beside them."""
     path = body["trajectory"]
     state, calls = path["state"], path["calls"]
+    if len(path) != 2 or type(calls) is not list:
+        return "it has other parts than state and calls"
     if state not in _RESULT_STATES or bool(calls) != (state == _NONEMPTY):
         return "state and calls do not go together"
-    if body["status"] == _VALID and state not in _OBSERVED:
+    valid = body["status"] == _VALID
+    if valid and state not in _OBSERVED:
         return "a valid episode without an observed trajectory"
-    sound, valid = expected.sound_steps, body["status"] == _VALID
     for call in calls:
-        step = _step(call)
-        if step not in sound:
-            problem = _step_problem(*step)
-            if problem:
-                return problem
-            if len(sound) >= MAX_SOUND_STEPS:
-                sound.clear()
-            sound.add(step)
+        problem = _call_problem(call, expected.sound_steps)
+        if problem is not None:
+            return problem
         if valid and call["execution_state"] != _EXECUTED:
             return "a valid episode with a call that was not executed"
-        if not shapes.is_call(call):
-            return "a call that cannot be read"
-        text = call["arguments"]
-        if text is not None and sha256(text.encode()).hexdigest() != call["arguments_hash"]:
-            return "captured arguments do not have the digest beside them"
+    return None
+
+
+def _call_problem(call: Body, sound: set[Step]) -> str | None:
+    step = _step(call)
+    if step not in sound:
+        problem = _step_problem(*step)
+        if problem is not None:
+            return problem
+        _remember(sound, step)
+    if not shapes.is_call(call):
+        return "a call that cannot be read"
+    text = call["arguments"]
+    if text is not None and sha256(text.encode()).hexdigest() != call["arguments_hash"]:
+        return "captured arguments do not have the digest beside them"
     return None
 
 
 def steps_of(body: Body) -> list[Step]:
     """The path of an episode as metrics see it."""
-    return [_step(call) for call in body["trajectory"]["calls"]]
+    return list(map(_step, body["trajectory"]["calls"]))
 
 
 def _step_problem(name: Any, arguments: Any, output: Any, result: Any, execution: Any) -> str | None:
@@ -199,6 +217,12 @@ def latency(body: Body, place: Place, expected: Expected) -> str | None:
 def is_unrecorded(body: Body) -> bool:
     """Whether the episode failed because a replayed recording had no result for a call."""
     error = body.get("error")
+    return type(error) is dict and error.get("kind") == NOT_RECORDED
+
+
+def is_unrecorded(body: Body) -> bool:
+    """Whether the episode failed because a replayed recording had no result for a call."""
+    error = body.get("error")
     return isinstance(error, Mapping) and error.get("kind") == NOT_RECORDED
 
 
@@ -215,10 +239,13 @@ EPISODE_CHECKS: dict[Claim, Check] = {
 }
 
 
+_CHECKS = tuple(EPISODE_CHECKS.items())
+
+
 def problems(body: Body, place: Place, expected: Expected) -> list[tuple[Claim, str]]:
     """Every claim the record breaks; a field that is missing or of another type breaks the claim that needs it."""
     found = []
-    for claim, check in EPISODE_CHECKS.items():
+    for claim, check in _CHECKS:
         try:
             problem = check(body, place, expected)
         except (KeyError, TypeError, AttributeError, IndexError):

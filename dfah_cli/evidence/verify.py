@@ -6,19 +6,22 @@ Nothing is believed because it was written by us: every fact that a report rests
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from typing import Any
 
 from attrs import evolve, frozen
 
 from dfah_cli import merkle
 from dfah_cli.errors import ArtifactError
+from dfah_cli.evidence.boundaries import Boundaries
 from dfah_cli.evidence.claims import CheckResult, CheckStatus, Claim, Findings, refuse_failures
-from dfah_cli.evidence.episode_checks import EPISODE_CHECKS, Expected, Place, is_unrecorded, problems, steps_of
+from dfah_cli.evidence.episode_checks import EPISODE_CHECKS, Expected, is_unrecorded, problems, steps_of
 from dfah_cli.evidence.plan_checks import check_manifest, check_plan, check_schedule
-from dfah_cli.metrics.table import EpisodeTable, TableBuilder
+from dfah_cli.metrics.backends import served
+from dfah_cli.metrics.partial_order import Parallel
+from dfah_cli.metrics.table import EpisodeTable, GroupKeys, TableBuilder
 from dfah_cli.planning.schedule import Schedule
 from dfah_cli.records.enums import ChannelState
-from dfah_cli.records.keys import SlotKeys
 from dfah_cli.records.manifest import Manifest
 from dfah_cli.records.run_plan import RunPlan
 
@@ -27,7 +30,6 @@ Records = Iterable[tuple[str, Body]]
 EVIDENCE = frozenset({"episode", "dispatching", "note"})
 """Record types that can change what a report says."""
 
-_NO_KEY = bytes(32)
 _OBSERVED = frozenset(state.value for state in ChannelState if state.observed)
 
 
@@ -128,13 +130,13 @@ class _Pass:
     ) -> None:
         self._plan, self._manifest, self._schedule, self._findings = plan, manifest, schedule, findings
         self._expected = Expected.of(manifest)
-        self._keys = SlotKeys(plan.manifest_hash)
+        self._boundaries = Boundaries(plan, schedule, findings)
         self._builder = TableBuilder(
-            tuple(zip(schedule.tasks, schedule.case_ids, strict=True)),
+            GroupKeys(schedule.tasks, schedule.case_ids),
             manifest.decision_ontology,
             keep_examples=keep_examples,
+            parallel=Parallel.of(plan.parallel) if plan.parallel else None,
         )
-        self._keys_seen = bytearray(32 * len(schedule))
         self._digests = bytearray(32 * len(schedule))
         self._present = bytearray(len(schedule))
         self._stop: str | None = None
@@ -144,68 +146,63 @@ class _Pass:
         self.on_prefix: OnPrefix | None = None
         self._stated: list[Body] = []  # reports announced since the evidence last changed
         self._changed_at = 0
+        self._takers: dict[str, Callable[[str, Body], None]] = {
+            "episode": self._episode,
+            "dispatching": self._intent,
+            "note": self._note,
+            "report": self._report,
+            "session": self._session,
+            "gate": self._keep,
+            "close": self._keep,
+        }
 
     def take(self, h: str, body: Body) -> None:
         """One record."""
         self.log_n += 1
         kind = body["t"]
         if kind in EVIDENCE:
-            self._changes()
-        if kind == "episode":
-            self._episode(h, body)
-        elif kind == "dispatching":
-            self._intent(body)
-        elif kind in self._kept:
-            self._kept[kind].append(body)
-            if kind == "report":
-                self._report(body)
-        elif kind == "note" and body["kind"].startswith("stop:"):
-            self._stop = body["kind"].removeprefix("stop:")
+            if self._stated:
+                self._state_prefix()
+            self._changed_at = self.log_n
+        taker = self._takers.get(kind)
+        if taker is not None:
+            taker(h, body)
 
-    def _changes(self) -> None:
+    def _state_prefix(self) -> None:
         """The next record changes the evidence: what was stated until here was stated from what is here."""
-        if self._stated and self.on_prefix is not None and not self._findings.failed:
+        if self.on_prefix is not None and not self._findings.failed:
             self.on_prefix(self._run(self._builder.build(growing=True)), tuple(self._stated))
         self._stated.clear()
-        self._changed_at = self.log_n
 
-    def _report(self, body: Body) -> None:
+    def _keep(self, _: str, body: Body) -> None:
+        self._kept[body["t"]].append(body)
+
+    def _session(self, h: str, body: Body) -> None:
+        self._keep(h, body)
+        self._boundaries.session(body)
+
+    def _note(self, _: str, body: Body) -> None:
+        if body["kind"].startswith("stop:"):
+            self._stop = body["kind"].removeprefix("stop:")
+
+    def _report(self, h: str, body: Body) -> None:
+        self._keep(h, body)
         stated_from = body["log_n"]
         if type(stated_from) is not int or not self._changed_at <= stated_from < self.log_n:
             self._findings.fail(Claim.REPORT, f"report {body['ordinal']} was stated from another part of the log")
         self._stated.append(body)
 
-    def _intent(self, body: Body) -> None:
-        ordinal = body["i"]
-        if self._keys_seen[32 * ordinal : 32 * ordinal + 32] != _NO_KEY:
-            self._findings.fail(Claim.BOUNDARIES, f"slot {ordinal} was dispatched twice")
-        try:
-            self._keys_seen[32 * ordinal : 32 * ordinal + 32] = bytes.fromhex(body["k"])[:32].ljust(32, b"\0")
-        except (TypeError, ValueError):
-            self._findings.fail(Claim.BOUNDARIES, f"the intent of slot {ordinal} has no key")
+    def _intent(self, _: str, body: Body) -> None:
+        self._boundaries.intent(body)
         self._stop = None
 
-    def _place(self, ordinal: int) -> tuple[int, Place]:
-        rank = self._schedule.ranks[ordinal]
-        case, replay_index = divmod(rank, self._plan.replays)
-        case_id = self._schedule.case_ids[case]
-        key = self._keys.episode(case_id, replay_index)
-        return rank, Place(case_id, self._schedule.tasks[case], replay_index, key)
-
     def _episode(self, h: str, body: Body) -> None:
-        ordinal = body["i"]
-        rank, place = self._place(ordinal)
+        rank, place, _ = self._boundaries.terminal(body)
         if self._present[rank]:
             return  # the same bytes again: the store has compared them
-        intended = self._keys_seen[32 * ordinal : 32 * ordinal + 32]
-        if intended != bytes.fromhex(place.key):
-            found = (
-                "has a terminal record without an intent" if intended == _NO_KEY else "has an intent of another episode"
-            )
-            self._findings.fail(Claim.BOUNDARIES, f"slot {ordinal} {found}")
         broken = problems(body, place, self._expected)
         for claim, problem in broken:
-            self._findings.fail(claim, f"slot {ordinal}: {problem}")
+            self._findings.fail(claim, f"slot {body['i']}: {problem}")
         self._present[rank] = 1
         self._digests[32 * rank : 32 * rank + 32] = bytes.fromhex(h)
         self.episodes += 1
@@ -227,15 +224,12 @@ class _Pass:
             body["cost_nusd"],
             body["latency_us"],
         )
+        self._builder.started(group, datetime.fromisoformat(body["started_at"]))
+        backend = None if body["usage"] is None else served(body["usage"]["provider_usage"])
+        if backend is not None:
+            self._builder.served_by(backend)
         if self._last_at is None or ended > self._last_at:
             self._last_at = ended
-
-    def _open_intents(self) -> None:
-        """An intent without a terminal record must be the slot's own, too."""
-        for ordinal, rank in enumerate(self._schedule.ranks):
-            key = self._keys_seen[32 * ordinal : 32 * ordinal + 32]
-            if not self._present[rank] and key != _NO_KEY and key != bytes.fromhex(self._place(ordinal)[1].key):
-                self._findings.fail(Claim.BOUNDARIES, f"the intent of slot {ordinal} names another episode")
 
     def finish(self) -> VerifiedRun:
         """The verified run; the commitment is compared with what the log itself states."""
@@ -243,8 +237,7 @@ class _Pass:
         findings.checked(Claim.BOUNDARIES, self.episodes)
         for claim in EPISODE_CHECKS:
             findings.checked(claim, self.episodes)
-        if self.episodes < len(self._schedule):
-            self._open_intents()
+        self._boundaries.finish()
         run = self._run(self._builder.build())
         self._check_commitment(run.episode_root, run.commitment)
         return evolve(run, checks=findings.results())

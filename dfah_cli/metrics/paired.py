@@ -83,7 +83,7 @@ def joints(side: Measured) -> dict[GroupKey, Joint]:
     for group in np.flatnonzero(side.run.columns.eligible):
         part = slice(starts[group], starts[group + 1])
         triples = zip(decisions[part], seq[part], fine[part], strict=True)
-        found[table.groups[group]] = Counter((labels[d], sequences[s], strong[f]) for d, s, f in triples)
+        found[table.groups[int(group)]] = Counter((labels[d], sequences[s], strong[f]) for d, s, f in triples)
     return found
 
 

@@ -14,7 +14,6 @@ from attrs import evolve, field, frozen
 
 from dfah_cli.errors import ConfigurationError
 from dfah_cli.metrics.paths import PathInterner, StepLike
-from dfah_cli.records.enums import REFINEMENT
 
 if TYPE_CHECKING:
     from dfah_cli.metrics.table import EpisodeTable
@@ -82,8 +81,8 @@ def under_partial_order(table: EpisodeTable, parallel: Parallel) -> EpisodeTable
     if len(table.examples) != len(table.path_ids):
         raise ConfigurationError("partial-order identity needs the paths themselves: build the table with examples")
     interner = PathInterner()
-    ids = [interner.intern(parallel.normal_form(steps))[1:] for steps in table.examples]
-    path_ids = np.array(ids, dtype=np.int32).reshape(len(ids), len(REFINEMENT))
+    rows = [interner.intern(parallel.normal_form(steps)) for steps in table.examples]
+    path_ids = interner.identities()[np.array(rows, dtype=np.int32)]
     return evolve(table, path_ids=path_ids, path_keys=interner.keys(), examples=())
 
 

@@ -6,14 +6,20 @@ never captured. Call ids and latencies never take part.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from hashlib import blake2b
 from types import MappingProxyType
 from typing import NamedTuple
 
+import numpy as np
 import orjson
+from numpy.typing import NDArray
 
-from dfah_cli.records.enums import PathMode, ToolExecutionState
+from dfah_cli.metrics.digests import WIDTH, DigestNumbers
+from dfah_cli.records.enums import REFINEMENT, PathMode, ToolExecutionState
+
+MAX_RECENT = 1024
 
 
 class Step(NamedTuple):
@@ -28,20 +34,6 @@ class Step(NamedTuple):
 
 StepLike = tuple[str, str | None, str | None, str, str]
 NormalForm = Callable[[Sequence[StepLike]], Sequence[StepLike]]
-
-
-class PathIds(NamedTuple):
-    """Interned identities of one path, −1 where a level needs something that was not captured.
-
-    row: identity of everything that is known about the path; never −1.
-    """
-
-    row: int
-    set: int
-    bag: int
-    seq: int
-    args: int
-    strong: int
 
 
 def set_key(steps: Sequence[StepLike]) -> Hashable:
@@ -95,51 +87,64 @@ def path_key(steps: Sequence[StepLike], mode: PathMode | str = PathMode.SEQ) -> 
 
 
 class PathInterner:
-    """Gives every distinct path small integers, one per level, in order of first sight.
+    """Gives every distinct path a number, its row, and small integers, one per level, in order of first sight.
 
     Keeps a 16-byte digest per distinct path, not the path: a million different paths stay small. The paths
     themselves are kept only when `keep_examples` is set, for diagnosis.
     """
 
     def __init__(self, *, keep_examples: bool = False, normal_form: NormalForm | None = None) -> None:
-        """normal_form: the one path that stands for all that count as this one; their identities go to `relaxed`."""
-        self._rows: dict[bytes, PathIds] = {}
+        """normal_form: the one path that stands for all that count as this one; `relaxed` are its identities."""
+        self._rows, self._args = DigestNumbers(), DigestNumbers()
         self._sets: dict[Hashable, int] = {}
         self._bags: dict[Hashable, int] = {}
-        self._args: dict[Hashable, int] = {}
         self._names: dict[tuple[str, ...], tuple[int, int, int]] = {}
+        self._levels = array("i")  # a row of identities for each path, flat
+        self._recent: dict[tuple[StepLike, ...], int] = {}  # most runs have few paths
         self._keep = keep_examples
         self.examples: list[tuple[StepLike, ...]] = []
         self._normal_form = normal_form
         self._normal = None if normal_form is None else PathInterner()
-        self.relaxed: list[PathIds] = []
+        self._normal_rows = array("i")
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def intern(self, steps: Sequence[StepLike]) -> PathIds:
-        """The identities of one path, equal for equal paths."""
-        digest = _short(steps)
-        found = self._rows.get(digest)
-        if found is None:
-            found = self._rows[digest] = self._new(steps)
-        return found
+    def intern(self, steps: Sequence[StepLike]) -> int:
+        """The row of one path, equal for equal paths."""
+        path = tuple(steps)
+        row = self._recent.get(path)
+        if row is None:
+            known = len(self._rows)
+            row = self._rows.number(_short(steps))
+            if row == known:
+                self._add(path)
+            if len(self._recent) >= MAX_RECENT:
+                self._recent.clear()
+            self._recent[path] = row
+        return row
 
-    def rows(self) -> list[PathIds]:
-        """All identities so far; the position is the `row`."""
-        return list(self._rows.values())
+    def identities(self) -> NDArray[np.int32]:
+        """One row per path, one column per level as `REFINEMENT`; −1 where a level needs what was not captured."""
+        return np.array(self._levels, dtype=np.int32).reshape(len(self), len(REFINEMENT))
 
-    def keys(self) -> dict[PathMode, tuple[Hashable, ...]]:
+    def relaxed(self) -> NDArray[np.int32] | None:
+        """The identities of what stands for each path; None when every path stands for itself."""
+        if self._normal is None:
+            return None
+        return self._normal.identities()[np.array(self._normal_rows, dtype=np.int32)]
+
+    def keys(self) -> dict[PathMode, Sequence[Hashable]]:
         """What each interned identity stands for, comparable between tables; a digest on the two finest levels."""
         return {
             PathMode.SET: tuple(self._sets),
             PathMode.BAG: tuple(self._bags),
             PathMode.SEQ: tuple(self._names),
-            PathMode.ARGS: tuple(self._args),
-            PathMode.STRONG: tuple(self._rows),
+            PathMode.ARGS: self._args.seen(),
+            PathMode.STRONG: self._rows.seen(),
         }
 
-    def _new(self, steps: Sequence[StepLike]) -> PathIds:
+    def _add(self, steps: tuple[StepLike, ...]) -> None:
         names = tuple(step[0] for step in steps)
         coarse = self._names.get(names)
         if coarse is None:
@@ -148,14 +153,14 @@ class PathInterner:
                 _number(self._bags, bag_key(steps)),
                 len(self._names),
             )
-        row = len(self._rows)
         args = args_key(steps)
-        args_id = -1 if args is None else _number(self._args, _short(args))
+        args_id = -1 if args is None else self._args.number(_short(args))
+        row = len(self._rows) - 1
+        self._levels.extend((*coarse, args_id, row if all(map(_complete, steps)) else -1))
         if self._keep:
-            self.examples.append(tuple(steps))
+            self.examples.append(steps)
         if self._normal is not None and self._normal_form is not None:
-            self.relaxed.append(self._normal.intern(self._normal_form(steps)))
-        return PathIds(row, *coarse, args_id, row if all(map(_complete, steps)) else -1)
+            self._normal_rows.append(self._normal.intern(self._normal_form(steps)))
 
 
 def _number(table: dict[Hashable, int], key: Hashable) -> int:
@@ -164,4 +169,4 @@ def _number(table: dict[Hashable, int], key: Hashable) -> int:
 
 def _short(steps: Sequence[tuple[str | None, ...]]) -> bytes:
     # orjson refuses named tuples by itself; plain tuples never reach the hook.
-    return blake2b(orjson.dumps(steps, default=tuple), digest_size=16).digest()
+    return blake2b(orjson.dumps(steps, default=tuple), digest_size=WIDTH).digest()

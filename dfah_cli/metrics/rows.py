@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
@@ -18,6 +17,7 @@ from dfah_cli.metrics.weighting import Weighting
 from dfah_cli.records.enums import REFINEMENT, PathMode, PathVariationKind
 
 Row = TypeVar("Row", covariant=True)
+BLOCK = 4096
 
 
 @frozen(kw_only=True)
@@ -94,17 +94,25 @@ class CaseRows(Rows[CaseMeasurement]):
     Counts repeat: a hundred thousand cases have a few dozen different ones, and only those become fractions.
     """
 
-    def __init__(self, keys: tuple[GroupKey, ...], columns: CaseColumns, groups: IntArray) -> None:
+    def __init__(self, keys: Sequence[GroupKey], columns: CaseColumns, groups: IntArray) -> None:
         self._keys, self._columns, self._groups = keys, columns, groups
         self._known: dict[bytes, dict[str, Any]] = {}
+        self._block, self._signatures = -1, np.zeros((0, 0), dtype=np.int64)
 
     def __len__(self) -> int:
         return int(self._groups.size)
 
-    @cached_property
-    def _signatures(self) -> NDArray[np.int64]:
-        """All counts of a case in one row, shape (cases, columns)."""
-        columns, groups = self._columns, self._groups
+    def _signature(self, position: int) -> bytes:
+        """All counts of a case. Made for a block of cases at once: for all of them it would be the largest array."""
+        block, row = divmod(position, BLOCK)
+        if block != self._block:
+            self._block, self._signatures = block, self._counted(self._groups[block * BLOCK : (block + 1) * BLOCK])
+        signature: bytes = self._signatures[row].tobytes()
+        return signature
+
+    def _counted(self, groups: IntArray) -> NDArray[np.int64]:
+        """One row a case, shape (cases, columns)."""
+        columns = self._columns
         counted = [
             *(columns.modal[channel] for channel in CHANNELS),
             *(columns.pairs[channel] for channel in CHANNELS),
@@ -116,7 +124,7 @@ class CaseRows(Rows[CaseMeasurement]):
 
     def _row(self, position: int) -> CaseMeasurement:
         group = int(self._groups[position])
-        key, signature = self._keys[group], self._signatures[position].tobytes()
+        key, signature = self._keys[group], self._signature(position)
         counted = self._known.get(signature)
         if counted is None:
             counted = self._known[signature] = self._measure(group, signature)

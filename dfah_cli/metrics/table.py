@@ -1,29 +1,31 @@
 """One columnar form for everything that is measured, from our own runs and from imported replays. Pure.
 
-A row is an episode; about 45 bytes each, so a million episodes take 45 MB. Rows may stand in any order; no
+A row is an episode; about 42 bytes each, so a million episodes take 42 MB. Rows may stand in any order; no
 number depends on it.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from types import MappingProxyType
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, overload
 
 import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
 from dfah_cli.metrics.partial_order import Parallel
-from dfah_cli.metrics.paths import PathIds, PathInterner, StepLike
+from dfah_cli.metrics.paths import PathInterner, StepLike
 from dfah_cli.records.enums import REFINEMENT, EpisodeStatus, PathMode
 
 Key = TypeVar("Key", bound=Hashable)
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 STATUSES = tuple(EpisodeStatus)
+DIGEST = 32
 VALID = STATUSES.index(EpisodeStatus.VALID)
 
 _STATUS_INDEX = MappingProxyType({str(status): index for index, status in enumerate(STATUSES)})
@@ -37,6 +39,29 @@ class GroupKey(NamedTuple):
     case_id: str
 
 
+class GroupKeys(Sequence[GroupKey]):
+    """Keys of groups whose tasks and cases are held elsewhere already; made when they are looked at."""
+
+    def __init__(self, tasks: Sequence[str], case_ids: Sequence[str]) -> None:
+        assert len(tasks) == len(case_ids)
+        self._tasks, self._case_ids = tasks, case_ids
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def __iter__(self) -> Iterator[GroupKey]:
+        return map(GroupKey, self._tasks, self._case_ids)
+
+    @overload
+    def __getitem__(self, index: int) -> GroupKey: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[GroupKey]: ...
+    def __getitem__(self, index: int | slice) -> GroupKey | Sequence[GroupKey]:
+        if isinstance(index, slice):
+            return GroupKeys(self._tasks[index], self._case_ids[index])
+        return GroupKey(self._tasks[index], self._case_ids[index])
+
+
 @frozen(kw_only=True, eq=False)
 class EpisodeTable:
     """What is measured. Arrays have one entry per episode, shape (E,).
@@ -45,14 +70,15 @@ class EpisodeTable:
     replay: i32. status: i8 index into `STATUSES`. decision: i32 index into `labels`, −1 = unavailable.
     path: i32 index into `path_ids`, −1 = unavailable. path_ids: i32, shape (P, 5), columns as
     `REFINEMENT`, −1 = this level is unavailable; relaxed_ids: the same where calls declared parallel may swap, None
-    when none were declared. wire, endpoint: i32 interned, −1 = none recorded.
+    when none were declared. wire: i8, 0 = the payload of the first row of its group, 1 = another, −1 = none recorded.
+    endpoint: i32 interned, −1 = none recorded.
     cost_nusd, latency_us: i64. spread_us: i64, shape (G,): microseconds between the first and the last start of the
     replays of a group, −1 where starts were not recorded. backend: i32 index into `backends`, what served the episode,
     −1 = not recorded. examples: the steps of each distinct path by row of
     `path_ids`, only when the builder was asked to keep them.
     """
 
-    groups: tuple[GroupKey, ...]
+    groups: Sequence[GroupKey]
     labels: tuple[str, ...]
     group: NDArray[np.int32]
     replay: NDArray[np.int32]
@@ -60,11 +86,11 @@ class EpisodeTable:
     decision: NDArray[np.int32]
     path: NDArray[np.int32]
     path_ids: NDArray[np.int32]
-    wire: NDArray[np.int32]
+    wire: NDArray[np.int8]
     endpoint: NDArray[np.int32]
     cost_nusd: NDArray[np.int64]
     latency_us: NDArray[np.int64]
-    path_keys: Mapping[PathMode, tuple[Hashable, ...]] = field(factory=dict, repr=False)
+    path_keys: Mapping[PathMode, Sequence[Hashable]] = field(factory=dict, repr=False)
     examples: tuple[tuple[StepLike, ...], ...] = field(default=(), repr=False)
     relaxed_ids: NDArray[np.int32] | None = field(default=None, repr=False)
     spread_us: NDArray[np.int64] = field(factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
@@ -91,25 +117,28 @@ class TableBuilder:
 
     def __init__(
         self,
-        groups: Sequence[tuple[str, str]] = (),
+        groups: GroupKeys | Iterable[tuple[str, str]] = (),
         labels: Sequence[str] = (),
         *,
         keep_examples: bool = False,
         parallel: Parallel | None = None,
     ) -> None:
-        self._groups: dict[GroupKey, int] = {}
-        for task, case_id in groups:
-            self.group(task, case_id)
-        self._parallel = parallel
+        self._groups: GroupKeys | list[GroupKey] = []
+        self._index: dict[GroupKey, int] = {}
+        if isinstance(groups, GroupKeys):
+            self._groups = groups
+        else:
+            for task, case_id in groups:
+                self.group(task, case_id)
         self.paths = PathInterner(
             keep_examples=keep_examples, normal_form=None if parallel is None else parallel.normal_form
         )
         self._labels: dict[str, int] = {label: index for index, label in enumerate(labels)}
-        self._wires: dict[str, int] = {}
+        self._payloads = bytearray()  # digest of the first payload of each group
         self._endpoints: dict[str | None, int] = {}
         self._group, self._replay, self._decision = array("i"), array("i"), array("i")
-        self._path, self._wire, self._endpoint = array("i"), array("i"), array("i")
-        self._status = array("b")
+        self._path, self._endpoint = array("i"), array("i")
+        self._status, self._wire = array("b"), array("b")
         self._cost, self._latency = array("q"), array("q")
         self._first, self._last, self._starts = array("q"), array("q"), array("i")
         self._backend = array("i")
@@ -117,7 +146,12 @@ class TableBuilder:
 
     def group(self, task: str, case_id: str) -> int:
         """The index of a group, made on first sight; groups given at the start have their position there."""
-        return _number(self._groups, GroupKey(task, case_id))
+        assert isinstance(self._groups, list), "all groups are known in advance"
+        key = GroupKey(task, case_id)
+        index = _number(self._index, key)
+        if index == len(self._groups):
+            self._groups.append(key)
+        return index
 
     def add(
         self,
@@ -125,7 +159,7 @@ class TableBuilder:
         replay: int,
         status: EpisodeStatus | str,
         decision: str | None,
-        path: PathIds | None,
+        path: int | None,
         wire: str | None,
         endpoint: str | None,
         cost_nusd: int,
@@ -141,12 +175,25 @@ class TableBuilder:
         self._replay.append(replay)
         self._status.append(_STATUS_INDEX[status])
         self._decision.append(-1 if decision is None else _number(self._labels, decision))
-        self._path.append(-1 if path is None else path.row)
-        self._wire.append(-1 if wire is None else _number(self._wires, wire))
+        self._path.append(-1 if path is None else path)
+        self._wire.append(-1 if wire is None else self._differs(group_index, wire))
         self._endpoint.append(-1 if wire is None and endpoint is None else _number(self._endpoints, endpoint))
         self._cost.append(cost_nusd)
         self._latency.append(latency_us)
         self._backend.append(-1)
+
+    def _differs(self, group_index: int, payload: str) -> bool:
+        """Whether a payload is not the first one of its group."""
+        at, digest = DIGEST * group_index, sha256(payload.encode()).digest()
+        if len(self._payloads) <= at:
+            self._payloads.extend(bytes(at + DIGEST - len(self._payloads)))
+        first = self._payloads[at : at + DIGEST]
+        if first == digest:
+            return False
+        if first != _NO_PAYLOAD:
+            return True
+        self._payloads[at : at + DIGEST] = digest
+        return False
 
     def served_by(self, backend: str) -> None:
         """Names what served the episode added last."""
@@ -159,23 +206,24 @@ class TableBuilder:
             self._first.append(_NEVER)
             self._last.append(-_NEVER)
             self._starts.append(0)
-        self._first[group_index] = min(self._first[group_index], at_us)
-        self._last[group_index] = max(self._last[group_index], at_us)
+        if at_us < self._first[group_index]:
+            self._first[group_index] = at_us
+        if at_us > self._last[group_index]:
+            self._last[group_index] = at_us
         self._starts[group_index] += 1
 
     def build(self, *, growing: bool = False) -> EpisodeTable:
         """The table of everything added so far. Only with `growing`, which copies, may more be added afterwards."""
-        path_ids = _identities(self.paths.rows())
         return EpisodeTable(
-            groups=tuple(self._groups),
+            groups=self._groups if isinstance(self._groups, GroupKeys) else tuple(self._groups),
             labels=tuple(self._labels),
             group=_column(self._group, np.int32, growing),
             replay=_column(self._replay, np.int32, growing),
             status=_column(self._status, np.int8, growing),
             decision=_column(self._decision, np.int32, growing),
             path=_column(self._path, np.int32, growing),
-            path_ids=path_ids,
-            wire=_column(self._wire, np.int32, growing),
+            path_ids=self.paths.identities(),
+            wire=_column(self._wire, np.int8, growing),
             endpoint=_column(self._endpoint, np.int32, growing),
             cost_nusd=_column(self._cost, np.int64, growing),
             latency_us=_column(self._latency, np.int64, growing),
@@ -184,7 +232,7 @@ class TableBuilder:
             spread_us=self._spread(),
             backend=_column(self._backend, np.int32, growing),
             backends=tuple(self._backends),
-            relaxed_ids=None if self._parallel is None else _identities(self.paths.relaxed),
+            relaxed_ids=self.paths.relaxed(),
         )
 
     def _spread(self) -> NDArray[np.int64]:
@@ -199,11 +247,8 @@ class TableBuilder:
 
 
 _NEVER = 2**62
+_NO_PAYLOAD = bytes(DIGEST)
 _EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
-
-
-def _identities(rows: Sequence[PathIds]) -> NDArray[np.int32]:
-    return np.array([row[1:] for row in rows], dtype=np.int32).reshape(len(rows), len(REFINEMENT))
 
 
 def _number(table: dict[Key, int], key: Key) -> int:

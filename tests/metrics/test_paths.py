@@ -21,8 +21,9 @@ PATHS = st.lists(STEPS, max_size=4)
 @given(st.lists(PATHS, min_size=2, max_size=6))
 def test_interned_identities_are_equal_exactly_when_the_keys_are(paths: list[list[Step]]) -> None:
     interner = PathInterner()
-    ids = [interner.intern(path) for path in paths]
-    for column, mode in enumerate(REFINEMENT, start=1):
+    rows = [interner.intern(path) for path in paths]
+    ids = interner.identities()[rows]
+    for column, mode in enumerate(REFINEMENT):
         keys = [path_key(path, mode) for path in paths]
         for i, key in enumerate(keys):
             assert (ids[i][column] == -1) == (key is None)

@@ -59,6 +59,12 @@ ALTERED_RECORDS = {
     "a latency that is text": (episode(latency_us="fast"), Claim.LATENCY),
     "another latency": (episode(latency_us=123_456), Claim.COMMITMENT),
     "an intent of another episode": (intent(k="0" * 64), Claim.BOUNDARIES),
+    "an intent with another idempotency key": (intent(idem="0" * 64), Claim.BOUNDARIES),
+    "an intent that holds money back without a budget": (intent(reserved_nusd=7), Claim.BOUNDARIES),
+    "an intent of another time": (intent(at="2026-01-31T09:00:00.000001Z"), Claim.BOUNDARIES),
+    "another start": (episode(started_at="2026-01-31T09:00:00.000001Z"), Claim.BOUNDARIES),
+    "a replay index that is true": (episode(replay_index=True), Claim.IDENTITY),
+    "a path with a part nobody knows": (inside("trajectory", colour="red"), Claim.TRAJECTORY),
     "a report of other episodes": (announced("report", commitment="0" * 64), Claim.COMMITMENT),
     "a verdict turned over": (announced("gate", verdict="fail"), Claim.GATE),
     "another policy": (announced("gate", policy_sha256="0" * 64), Claim.GATE),
@@ -75,6 +81,24 @@ def test_an_altered_record_with_right_digests_breaks_its_claim(finished: Path, o
 
 def test_a_run_that_is_only_written_again_is_believed(finished: Path, out: Path) -> None:
     assert not broken(forged(finished, out))
+
+
+DOLLAR = 1_000_000_000
+
+
+@pytest.mark.parametrize("held", [0, DOLLAR - 1, 9 * DOLLAR + 1, True, "1", None])
+def test_a_reservation_that_the_budget_does_not_give_breaks_its_claim(tmp_path: Path, held: Any) -> None:
+    run = a_finished_run(tmp_path / "run", budget_usd=9.0, estimated_max_episode_cost_usd=1.0)
+    assert not broken(run)
+    assert Claim.BOUNDARIES in broken(forged(run, tmp_path / "forged", body=intent(reserved_nusd=held)))
+
+
+def test_a_successor_has_idempotency_keys_of_its_lineage(tmp_path: Path) -> None:
+    lineage = {"run_plan_sha256": "1" * 64, "commitment": "2" * 64}
+    run = a_finished_run(tmp_path / "run", provenance={"parent": lineage})
+    assert not broken(run)
+    orphaned = announced("session", provenance='{"budget_nusd":null,"estimate_nusd":0}')
+    assert broken(forged(run, tmp_path / "forged", body=orphaned)) == {Claim.BOUNDARIES}
 
 
 def restated(**changes: Any) -> Callable[[str, bytes], bytes]:
