@@ -140,9 +140,6 @@ def case_object(case: CaseRow, detail: CaseDetail | None) -> dict[str, Any]:
         "id": escape(case.case_id),
         "task": escape(case.task),
         "decision": escape(case.decision),
-        "dar": case.dar,
-        "seq": case.tar_seq,
-        "strong": case.tar_strong,
         "paths": case.paths,
         "kind": case.kind,
         "status": case.status,
@@ -158,7 +155,8 @@ def unjudged_object(detail: CaseDetail) -> dict[str, Any]:
         "id": escape(detail.case_id),
         "task": escape(detail.task),
         "decision": escape(", ".join(f"{label} {times}" for label, times in detail.decisions)) or words.UNAVAILABLE,
-        **dict.fromkeys(("dar", "seq", "strong", "paths", "kind"), words.UNAVAILABLE),
+        "paths": words.UNAVAILABLE,
+        "kind": words.UNAVAILABLE,
         "status": "not judged",
         "parts": ", ".join(statuses),
         **_replays(detail),
@@ -174,12 +172,12 @@ def _replays(detail: CaseDetail | None) -> dict[str, Any]:
 
 
 def _cell(cell: ReplayCell, labels: list[str]) -> list[Any]:
-    """Letter of the path, place of its decision among the case's decisions, and words for both."""
+    """Letter of the path, place of its decision among the case's decisions, decision or status, replay."""
     judged = cell.decision is not None and cell.variant is not None and str(cell.status) == "valid"
     letter = _letter(cell.variant) if judged and cell.variant is not None else "×"
     place = labels.index(cell.decision) if cell.decision in labels else -1
     told = escape(cell.decision) if judged and cell.decision else str(cell.status)
-    return [letter, place if judged else -1, f"replay {cell.replay_index}: {told}, path {letter}"]
+    return [letter, place if judged else -1, told, cell.replay_index]
 
 
 def _letter(variant: int) -> str:

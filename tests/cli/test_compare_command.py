@@ -98,3 +98,29 @@ def test_external_measurements_satisfy_no_gate(runs: Path) -> None:
     (runs / "measured.json").write_text('{"configurations": [], "tasks": [], "cases": []}')
     assert dfah("gate", "measured.json", "strict", "--allow-unverified", cwd=runs).returncode in (2, 3)
     assert dfah("gate", "measured.json", "strict", cwd=runs).returncode in (2, 3)
+
+
+def test_a_report_is_held_against_a_baseline_or_says_why_it_is_not(runs: Path, stable_run: Path) -> None:
+    files = ("-o", "held.html", "-o", "held.md", "-o", "held.json")
+    done = dfah("report", "again", "--baseline", "one", *files, cwd=runs)
+    assert done.returncode == 0, done.stderr
+    assert "Against the baseline" in (runs / "held.html").read_text()
+    assert "### Against the baseline `one (plan " in (runs / "held.md").read_text()
+    told = json.loads((runs / "held.json").read_text())["comparison"]
+    direct = documents(dfah("compare", "one", "again", "--json", cwd=runs))
+    assert told["found"] == {key: direct[key] for key in told["found"]}
+    refused = dfah("report", str(stable_run), "--baseline", "one", "-o", "no.json", cwd=runs)
+    assert refused.returncode == 2
+    assert "suite" in json.loads((runs / "no.json").read_text())["comparison"]["refused"]
+    assert dfah("report", "one", "again", "--baseline", "one", "-o", "x.html", cwd=runs).returncode == 2
+
+
+def test_the_baseline_of_a_policy_is_shown_without_asking(runs: Path) -> None:
+    assert dfah("baseline", "accept", "one", "-o", "policy-base.json", cwd=runs).returncode == 0
+    rules = "non_inferiority: {baseline: policy-base.json, dar: 0.5}\n"
+    (runs / "against.yaml").write_text(rules)
+    gated = dfah("gate", "again", "against.yaml", "-o", "gated.md", "--json", cwd=runs)
+    assert documents(gated)["comparison"]["base_name"] == "policy-base.json"
+    text = (runs / "gated.md").read_text()
+    assert "### Against the baseline `policy-base.json" in text
+    assert "≥ -0.5" in text

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from io import StringIO
 
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
+from rich.console import Console, RenderableType
 
-from dfah_cli.render.grid import fitted, grid
+from dfah_cli.render.grid import fitted, grid, roster
 
 NAMES = ("run", "suite", "told")
 ROW = (".dfah/runs/toy-risk-2ddc8aed95d5", "toy-risk 1.0.0", "a sentence of several words")
 
 
 def shown(names: tuple[str, ...], rows: list[tuple[str | tuple[str, ...], ...]], width: int) -> list[str]:
+    return printed(grid(names, rows, width), width)
+
+
+def printed(renderables: Iterable[RenderableType], width: int) -> list[str]:
     console = Console(file=StringIO(), width=width, markup=False, highlight=False, color_system=None)
     with console.capture() as captured:
-        for renderable in grid(names, rows, width):
+        for renderable in renderables:
             console.print(renderable)
     return [line.rstrip() for line in captured.get().splitlines()]
 
@@ -70,3 +75,14 @@ def test_columns_share_the_room_and_keep_their_least(pairs: list[tuple[int, int]
     assert widths is not None
     assert sum(widths) == min(room, sum(widest))
     assert all(low <= width <= high for low, width, high in zip(least, widths, widest, strict=True))
+
+
+def test_a_roster_leaves_out_columns_before_it_cuts_names_to_nothing() -> None:
+    names = ("run", "suite", "state")
+    rows = [("runs/compliance-triage-2026-11-30", "compliance-triage 1.0.0", "sealed")]
+    wide, narrow = (printed(roster(names, rows, width, ("suite",)), width) for width in (90, 40))
+    assert "runs/compliance-triage-2026-11-30  compliance-triage 1.0.0" in wide[1]
+    assert "…" in narrow[1]
+    assert narrow[1].split()[0].endswith("2026-11-30")
+    assert "suite" in " ".join(narrow[2:])
+    assert all(len(line) <= 40 for line in narrow)

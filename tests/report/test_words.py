@@ -63,3 +63,28 @@ def test_an_observation_is_never_shown_as_equal_to_a_threshold_it_misses() -> No
     assert words.observed(0.916666666, 0.95) == "0.916667"
     assert words.observed(0.95, 0.95) == "0.95"
     assert words.observed("undefined", 0.95) == "undefined"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [("0.1", "0.2", "0.1 – 0.2"), ("-0.1", "0.2", "-0.1 to 0.2"), ("-0.2", "+0.1", "-0.2 to +0.1")],
+)
+def test_a_dash_between_limits_is_never_read_as_a_sign(low: str, high: str, shown: str) -> None:
+    assert words.interval(low, high) == shown
+
+
+@pytest.mark.parametrize(("text", "shown"), [("0.000", "0.000"), ("0.1", "+0.1"), ("-0.1", "-0.1"), ("—", "—")])
+def test_a_change_has_a_sign_unless_it_is_zero(text: str, shown: str) -> None:
+    assert words.signed(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("p", "shown"), [(1e-9, "p < 0.0001"), (0.0042, "p = 0.0042"), (0.049, "p = 0.049"), (1.0, "p = 1.00")]
+)
+def test_a_small_chance_keeps_the_digits_that_decide(p: float, shown: str) -> None:
+    assert words.chance(p) == shown
+
+
+def test_most_values_are_told_by_nearest_rank() -> None:
+    assert words.spread([5] * 4, str) == "5 for each of 4 episodes."
+    assert words.spread(range(1, 101), str) == "Half of 100 episodes took up to 50, 95 % up to 95, the largest 100."

@@ -13,12 +13,14 @@
     if (cls) node.className = cls;
     return node;
   };
+  const told = ([letter, , decision, index]) => `replay ${index}: ${decision}, path ${letter}`;
   const strip = (row) => {
     const cell = make("td", undefined, "strip");
-    for (const [letter, place, told] of row.strip.slice(0, 40)) {
+    for (const replay of row.strip.slice(0, 40)) {
+      const [letter, place] = replay;
       const at = "ABCDEFGH".indexOf(letter);
       const mark = make("span", letter, "c v" + (letter === "×" ? "x" : at < 0 ? 7 : at) + " d" + Math.min(place, 5));
-      mark.title = told;
+      mark.title = told(replay);
       cell.append(mark);
     }
     if (row.strip.length > 40) cell.append(make("span", "… " + row.strip.length));
@@ -82,7 +84,7 @@
       item.append(make("code", steps), " ", make("span", "replays " + replays, "who"));
       return item;
     }));
-    byId("d-replays").replaceChildren(...row.strip.map((cell) => make("li", cell[2])));
+    byId("d-replays").replaceChildren(...row.strip.map((cell) => make("li", told(cell))));
     dialog.showModal();
   };
   const value = (row) => sortKey === "strip" ? new Set(row.strip.map((cell) => cell[0])).size : sortKey === "status" ? ORDER[row.status] : row[sortKey];
