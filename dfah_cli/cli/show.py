@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dfah_cli.store.places import RunUrl
     from dfah_cli.workflow.request import RunRequest
     from dfah_cli.workflow.run import FrozenPlan, RunResult
+    from dfah_cli.workflow.siblings import Relatives
 
 MAX_DETAILED_CASES = 20_000
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -65,16 +66,29 @@ def show_run(result: RunResult, screen: Screen) -> None:
     }
     if not screen.tables:
         screen.fact(**facts, why=_why(result))
+        if result.attempts is not None:
+            screen.fact(attempts_recorded=result.attempts)
+            screen.lines(f"beside={_quoted(told)}" for told in beside(result).sentences())
         screen.lines(f"next={_quoted(line)}" for line in _next(result, view))
         return
     screen.line()
     screen.show([_verdict_line(result.outcome, _why(result), result.exit_code)])
+    if result.attempts is not None:
+        again = [f"Gates recorded with this run: {result.attempts}."] if result.attempts > 1 else []
+        screen.prose(*again, *beside(result).sentences())
     commitment = result.report.commitment
     screen.prose(
         f"{result.report.episodes_completed} episodes recorded ({result.calls_made} called, {result.reused} reused), "
         f"commitment {commitment[:4]}…{commitment[-4:]}, in {_shown(result.run_dir)}"
     )
     screen.lines(f"next  {line}" for line in _next(result, view))
+
+
+def beside(result: RunResult) -> Relatives:
+    """Other tries at the same question."""
+    from dfah_cli.workflow.siblings import relatives
+
+    return relatives(result.run_dir, result.verified)
 
 
 def _why(result: RunResult) -> str:
@@ -139,6 +153,8 @@ def run_document(result: RunResult) -> dict[str, Any]:
                 "stop_reason": result.stop_reason,
                 "exit_code": int(result.exit_code),
                 "why": _why(result),
+                "attempts": result.attempts,
+                **({} if result.attempts is None else beside(result).document()),
             }
         },
         result.against,

@@ -12,9 +12,9 @@ from attrs import frozen
 
 from dfah_cli.adapter.contract import Agent
 from dfah_cli.adapter.registry import ToolRegistry
-from dfah_cli.canonical import canonical_bytes, digest_bytes
+from dfah_cli.canonical import canonical_bytes
 from dfah_cli.engines.drive import Halt, drive
-from dfah_cli.engines.local import run_local
+from dfah_cli.engines.local import check_ready, run_local
 from dfah_cli.evidence.verify import VerifiedRun, verify
 from dfah_cli.execution.clock import Clock
 from dfah_cli.execution.events import Event, Observer, PlanReady, RunFinished, RunStarted
@@ -32,7 +32,6 @@ from dfah_cli.records.journal import canonical_text, time_text
 from dfah_cli.records.manifest import Manifest
 from dfah_cli.records.policy import GatePolicy
 from dfah_cli.records.tool_spec import ToolSpec
-from dfah_cli.report.file import report_text
 from dfah_cli.report.recheck import in_mode
 from dfah_cli.report.record import Report
 from dfah_cli.report.state import state_report
@@ -42,6 +41,7 @@ from dfah_cli.workflow.grounds import grounds_for
 from dfah_cli.workflow.observing import AS_IS, Observed
 from dfah_cli.workflow.opening import check_same_design
 from dfah_cli.workflow.parts import every_part
+from dfah_cli.workflow.publishing import known_gate, publish_gate, publish_report, published_report
 from dfah_cli.workflow.settling import Settling
 from dfah_cli.workflow.taping import taped
 
@@ -78,6 +78,13 @@ class Recorded:
     tally: Tally
     unfinished: str | None = None
 
+    @property
+    def attempts(self) -> int | None:
+        """Gates that are recorded with the run, this one included; None without a gate."""
+        if self.gate_ordinal is None:
+            return None
+        return len({body["ordinal"] for body in self.verified.gates} | {self.gate_ordinal})
+
 
 def record_run(job: Job, store: RunStore, clock: Clock, observer: Observer) -> Recorded:
     """Runs what is left of the plan and states the result.
@@ -85,6 +92,9 @@ def record_run(job: Job, store: RunStore, clock: Clock, observer: Observer) -> R
     Raises: DesignMismatchError, LeaseError before anything is called; StorageError when the disk fails.
     """
     check_same_design(store.peek_plan(), job.planned.plan, job.where)
+    if store.peek_plan() is None:
+        # Before the first write, so that nothing is left of a run that could not begin.
+        check_ready(job.agent)
     observer(_plan_ready(job))
     finished = _finished(job, store)
     if finished is not None:
@@ -190,7 +200,7 @@ def _replay(job: Job, writer: RunWriter, clock: Clock, observer: Observer) -> Ta
         survey=seen,
         settings=job.settings,
         clock=clock,
-        observer=watched,
+        observer=observer if settling is None else watched,
     )
     drive(lambda: run_local(runner, job.settings.concurrency, job.agent), runner.request_stop, job.halt)
     return runner.tally
@@ -216,15 +226,12 @@ def _conclude(job: Job, writer: RunWriter, clock: Clock, verified: VerifiedRun, 
     """States the report and the verdict, and publishes what is not published yet."""
     measurement = measure(verified.table, replays=verified.plan.replays)
     report = state_report(verified, measurement, mode=job.mode)
-    payload = report_text(report).encode()
-    ordinal = _published(verified, payload)
+    ordinal = published_report(verified, report)
     unfinished = writer.unfinished()
     if ordinal is None and unfinished is None:
-        tail = writer.reader().tail()
-        body = {"log_n": tail.n, "log_root": tail.root, "commitment": verified.commitment}
-        ordinal = writer.publish_report(payload, body)
+        ordinal = publish_report(writer, verified, report)
     gate = _gated(job, clock, verified, measurement, report)
-    gate_ordinal = None if gate is None or ordinal is None else _publish_gate(writer, verified, gate, ordinal)
+    gate_ordinal = None if gate is None or ordinal is None else publish_gate(writer, verified, gate, ordinal)
     return Recorded(
         report=report,
         verified=verified,
@@ -248,43 +255,15 @@ def _gated(
     return gate_record(report, job.policy, result, at=at, attempt=len(verified.gates) + 1, grounds=grounds)
 
 
-def _published(verified: VerifiedRun, payload: bytes) -> int | None:
-    """Ordinal of the newest report that says the same, the mode included."""
-    told = digest_bytes(payload)
-    return next((report["ordinal"] for report in reversed(verified.reports) if report["sha256"] == told), None)
-
-
-def _publish_gate(writer: RunWriter, verified: VerifiedRun, gate: GateRecord, report_ordinal: int) -> int:
-    known = _known_gate(verified, gate, report_ordinal)
-    if known is not None:
-        return known
-    body = {
-        "report": report_ordinal,
-        "policy_sha256": gate.policy_sha256,
-        "verdict": gate.result.verdict.value,
-        "attempt": gate.attempt,
-    }
-    return writer.publish_gate(canonical_bytes(plain(gate)), body)
-
-
-def _known_gate(verified: VerifiedRun, gate: GateRecord, report_ordinal: int) -> int | None:
-    """Ordinal of the record that says the same already; a waiver that expired meanwhile makes it say something else."""
-    same = {"policy_sha256": gate.policy_sha256, "report": report_ordinal, "verdict": gate.result.verdict.value}
-    for body in reversed(verified.gates):
-        if all(body[key] == value for key, value in same.items()):
-            return int(body["ordinal"])
-    return None
-
-
 def _conclude_finished(
     job: Job, store: RunStore, clock: Clock, observer: Observer, finished: BelievedRun, tally: Tally
 ) -> Recorded:
     """The result of a sealed run; the lease is taken only when something new is to be published."""
     verified, measurement = finished.run, finished.measurement
     report = in_mode(finished.fresh, job.mode)
-    ordinal = _published(verified, report_text(report).encode())
+    ordinal = published_report(verified, report)
     gate = _gated(job, clock, verified, measurement, report)
-    known = None if ordinal is None or gate is None else _known_gate(verified, gate, ordinal)
+    known = None if ordinal is None or gate is None else known_gate(verified, gate, ordinal)
     if ordinal is None or (gate is not None and known is None):
         with _open(job, store, clock) as writer:
             recorded = _conclude(job, writer, clock, verified, tally)

@@ -31,7 +31,10 @@ STOP_CODES = {"interrupted": ExitCode.INTERRUPTED, "terminated": ExitCode.TERMIN
 
 @frozen(kw_only=True)
 class RunResult:
-    """What a request came to; the printed verdict and the exit code come from `outcome`."""
+    """What a request came to; the printed verdict and the exit code come from `outcome`.
+
+    attempts: gates that are recorded with the run, this one included; None without one.
+    """
 
     report: Report
     verified: VerifiedRun
@@ -44,6 +47,7 @@ class RunResult:
     reused: int
     stop_reason: str | None
     unfinished: str | None = None
+    attempts: int | None = None
 
     @property
     def exit_code(self) -> ExitCode:
@@ -122,6 +126,7 @@ def execute(request: RunRequest, observer: Observer = silent, *, parent: Mapping
         reused=recorded.tally.reused,
         stop_reason=recorded.tally.stop_reason,
         unfinished=recorded.unfinished,
+        attempts=recorded.attempts,
     )
     write_report_files(request, result)
     return result

@@ -11,13 +11,16 @@ from dfah_cli.cli.options import COMMON, REPORT_FILES, option, stacked
 from dfah_cli.cli.screen import Screen
 
 if TYPE_CHECKING:
+    from dfah_cli.canonical import JSONValue
     from dfah_cli.gate.evaluate import GateResult
     from dfah_cli.gate.outcome import Outcome
     from dfah_cli.records.policy import GatePolicy
     from dfah_cli.report.record import ReportColumns
     from dfah_cli.report.view import ReportView
     from dfah_cli.workflow.analyze import Analysis
+    from dfah_cli.workflow.attempts import Attempt
     from dfah_cli.workflow.judging import Judged
+    from dfah_cli.workflow.siblings import Relatives
 
 
 @click.command(name="gate")
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 )
 def command(run: str, policy: str, outputs: tuple[str, ...], allow_unverified: bool, as_json: bool) -> int:
     """Apply a policy to a run. Always blocks: exits 1 when the gate fails, 4 when the run is not complete or the data
-    do not decide.
+    do not decide. The attempt is recorded with the run, unless it cannot be written to.
 
     \b
     dfah gate .dfah/runs/first strict
@@ -43,6 +46,7 @@ def command(run: str, policy: str, outputs: tuple[str, ...], allow_unverified: b
     from dfah_cli.loading.policies import load_policy
     from dfah_cli.records.enums import ReplayMode
     from dfah_cli.workflow.analyze import analyze, load_report
+    from dfah_cli.workflow.siblings import relatives
 
     files = named(outputs)
     rules = load_policy(policy)
@@ -52,8 +56,9 @@ def command(run: str, policy: str, outputs: tuple[str, ...], allow_unverified: b
     result = judgement.result
     assert result is not None
     outcome = judge(report, result, mode=ReplayMode.BLOCKING)
-    told = {"policy_sha256": rules.sha256, "why": outcome.why,
-            "attempts": None if found is None else len(found.verified.gates)}  # fmt: skip
+    attempt = None if found is None else _kept(found, rules, judgement)
+    near = None if found is None else relatives(found.path, found.verified)
+    told = {"policy_sha256": rules.sha256, "why": outcome.why, **_attempt_object(attempt), **_near_object(near)}
     written = [] if found is None else write_outputs(found, files, judgement)
     screen = Screen(as_json=as_json)
     view = view_with(report, result, against=judgement.against)
@@ -65,7 +70,10 @@ def command(run: str, policy: str, outputs: tuple[str, ...], allow_unverified: b
     else:
         _show(view, rules.sha256, outcome, screen)
         _suppose(view, result, screen)
-        screen.fact(attempts_recorded=told["attempts"], tries=judgement.grounds.tries)
+        if attempt is not None:
+            screen.fact(**_attempt_facts(attempt), tries=judgement.grounds.tries)
+        if near is not None:
+            screen.prose(*near.sentences())
         for place in written:
             screen.fact(written=place)
     screen.flush()
@@ -81,6 +89,32 @@ def _judged(policy: GatePolicy, report: ReportColumns, found: Analysis | None) -
     if found is None:
         return Judged(result=Gate(policy).evaluate(report), grounds=NONE, against=None)
     return judged(found, policy, on=SystemClock().now().date())
+
+
+def _kept(found: Analysis, policy: GatePolicy, judgement: Judged) -> Attempt:
+    from dfah_cli.execution.clock import SystemClock
+    from dfah_cli.workflow.attempts import keep_attempt
+
+    assert judgement.result is not None
+    return keep_attempt(found, policy, judgement.result, judgement.grounds, SystemClock())
+
+
+def _attempt_facts(attempt: Attempt) -> dict[str, object]:
+    """The attempt and where it is kept, or why it is not."""
+    kept = {"recorded": f"gates/{attempt.ordinal}.json"} if attempt.why is None else {"not_recorded": attempt.why}
+    return {"attempt": attempt.number, "attempts_recorded": attempt.attempts, **kept}
+
+
+def _attempt_object(attempt: Attempt | None) -> dict[str, JSONValue]:
+    if attempt is None:
+        why = "a report file has no run directory"
+        return {"attempt": None, "attempts": None, "recorded": None, "not_recorded": why}
+    kept = None if attempt.ordinal is None else f"gates/{attempt.ordinal}.json"
+    return {"attempt": attempt.number, "attempts": attempt.attempts, "recorded": kept, "not_recorded": attempt.why}
+
+
+def _near_object(near: Relatives | None) -> dict[str, JSONValue]:
+    return {} if near is None else near.document()
 
 
 def _show(view: ReportView, policy_sha256: str, outcome: Outcome, screen: Screen) -> None:
