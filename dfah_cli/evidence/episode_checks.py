@@ -220,12 +220,6 @@ def is_unrecorded(body: Body) -> bool:
     return type(error) is dict and error.get("kind") == NOT_RECORDED
 
 
-def is_unrecorded(body: Body) -> bool:
-    """Whether the episode failed because a replayed recording had no result for a call."""
-    error = body.get("error")
-    return isinstance(error, Mapping) and error.get("kind") == NOT_RECORDED
-
-
 Check = Callable[[Body, Place, Expected], str | None]
 
 EPISODE_CHECKS: dict[Claim, Check] = {
