@@ -33,6 +33,7 @@ STATES = {
     "budget_stop": "the budget admits no further episode",
     "interrupted": "interrupted",
     "terminated": "terminated",
+    "no_workers": "no worker is left that could take an episode",
 }
 
 
@@ -172,6 +173,8 @@ class _Lines:
                 self._screen.note(told)
         elif isinstance(event, Stopping):
             self._screen.note(f"stopping: {STATES.get(event.reason, event.reason)}; {event.in_flight} in flight")
+            if event.why is not None:
+                self._screen.note(f"  {event.why}")
         elif isinstance(event, RunFinished) and event.committed > event.reused:
             self._screen.note(f"recorded {event.committed} episodes, {event.failed} failed, {event.reused} reused")
         elif isinstance(event, TracesExported):
@@ -202,6 +205,8 @@ class _Bar:
             self.close()
         elif isinstance(event, TracesExported):
             self._say(exported(event))
+        elif isinstance(event, Stopping) and event.why is not None:
+            self._say(event.why)
         elif self._live is not None and time.monotonic() - self._drawn >= FRAME_S:
             self._drawn = time.monotonic()
             self._live.update(self._frame(), refresh=True)

@@ -1,4 +1,4 @@
-"""Agents that are loaded by name in the workers of a cluster, and note every call where no process of ours counts it."""
+"""Agents that workers of a cluster load by name; they note every call in a file, where no process of ours counts."""
 
 from __future__ import annotations
 

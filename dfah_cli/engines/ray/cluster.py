@@ -7,7 +7,6 @@ restarted and a call to it is not sent again.
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import shutil
 import tempfile
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dfah_cli.engines.ray.actor import EpisodeActor
-from dfah_cli.engines.ray.package import ray
+from dfah_cli.engines.ray.package import ray, silence
 from dfah_cli.engines.ray.worker import first_line
 from dfah_cli.errors import ConfigurationError
 from dfah_cli.records.engine import Engine
@@ -84,11 +83,10 @@ class Cluster:
 
     def _connect(self) -> None:
         module = ray()
-        # It tells of every worker that dies; the run does that itself.
-        logging.getLogger("ray").setLevel(logging.CRITICAL)
         if not module.is_initialized():
             self._is_ours = True
             where = self._own() if self._engine.address is None else {"address": self._engine.address}
+            silence()
             module.init(**where, log_to_driver=False, configure_logging=False)
         options: dict[str, Any] = {
             "num_cpus": self._engine.cpus_per_worker,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from importlib import import_module
 from importlib.util import find_spec
@@ -19,6 +20,14 @@ def require() -> None:
     """
     if find_spec("ray") is None:
         raise OptionalDependencyError(INSTALL)
+
+
+def silence() -> None:
+    """Ray prints nothing more of workers that die, on a terminal that shows how the run goes; the run tells of it."""
+    logging.getLogger("ray").setLevel(logging.CRITICAL)
+    printing = import_module("ray._private.worker")
+    if hasattr(printing, "print_to_stdstream"):
+        setattr(printing, "print_to_stdstream", lambda *_, **__: None)  # noqa: B010 - there is no option for it
 
 
 def ray() -> Any:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dfah_cli.adapter.contract import RunContext
+from dfah_cli.adapter.reference import one_line
 from dfah_cli.canonical import canonical_bytes, parse
 from dfah_cli.engines.isolation.channel import Message
 from dfah_cli.engines.isolation.dialogue import Dialogue
@@ -29,7 +30,7 @@ async def value(reference: Any) -> Any:
 def first_line(problem: BaseException) -> str:
     """An error of Ray's in one line."""
     text = next((line.strip() for line in str(problem).splitlines() if line.strip()), "")
-    return f"{type(problem).__name__}: {text[:300]}" if text else type(problem).__name__
+    return f"{type(problem).__name__}: {one_line(text)}" if text else type(problem).__name__
 
 
 class ActorLine:
