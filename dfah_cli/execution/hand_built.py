@@ -8,6 +8,8 @@ from dfah_cli.redaction import credential_shape, strings_in
 
 def persistable(trajectory: Trajectory, *, capture: bool) -> Trajectory:
     """A hand-built trajectory as it may be persisted."""
+    if not trajectory.tool_calls:
+        return trajectory
     calls = tuple(call if _may_stay(call, capture) else _redacted_call(call) for call in trajectory.tool_calls)
     return Trajectory.of(calls)
 

@@ -21,11 +21,12 @@ from dfah_cli.execution.budget import Budget
 from dfah_cli.execution.call import Caller
 from dfah_cli.execution.clock import Clock, seconds
 from dfah_cli.execution.ends import Lost, NoWorkersError
-from dfah_cli.execution.events import EpisodeStarted, Observer, RunStarted, Stopping
+from dfah_cli.execution.events import EpisodeStarted, Observer, RunStarted, Stopping, silent
 from dfah_cli.execution.outcome import Attempt, Judge
 from dfah_cli.execution.recovery import ACTIONS, Action, Survey
 from dfah_cli.execution.session import Judged, Settings, Tally, charged_nusd, error_text
 from dfah_cli.execution.stalls import LoopWatch
+from dfah_cli.execution.turnstile import Turnstile
 from dfah_cli.planning.plan import PlannedRun
 from dfah_cli.records.journal import episode_body, intent_body, note_body, planned_body, time_text
 from dfah_cli.records.keyed import keyed_episode
@@ -83,8 +84,9 @@ class Runner:
         )
         self._watch = LoopWatch(clock)
         self._caller = Caller(agent, manifest, self._plan.episode_timeout_s, clock, self._watch)
-        self._next = 0
-        self._in_flight = 0
+        self._watched = observer is not silent
+        self._turnstile = Turnstile(settings.concurrency, clock)
+        self._next = self._in_flight = 0
         self._freed, self._stopped = asyncio.Event(), asyncio.Event()
         self.tally = Tally(spent_nusd=survey.spent_nusd)
 
@@ -167,8 +169,8 @@ class Runner:
 
     async def _take(self, worker: _Worker) -> tuple[int, int] | None:
         """The next slot to dispatch and what the budget holds back for it; None when this worker is finished."""
-        # A turn for the loop: a Ctrl-C during a call that never waited is heard before the next one is sent.
-        await asyncio.sleep(0)
+        # A Ctrl-C during a call that never waited is heard before the next one is sent.
+        await self._watch.turn()
         while self.tally.stop_reason is None:
             while self._next < len(self._schedule) and self._writer.slots[self._next] >= SlotState.COMMITTED:
                 self._next += 1
@@ -206,6 +208,7 @@ class Runner:
         finally:
             self._in_flight -= 1
             self._freed.set()
+        self._turnstile.learn(attempt.latency_us)
         episode = self._judge.episode(attempt)
         if self._settings.digest_key is not None:
             episode = keyed_episode(episode, self._settings.digest_key)
@@ -236,11 +239,12 @@ class Runner:
             )
         )
         # Before the call: a crash below must not send twice.
-        await self._writer.commit(bodies)
+        await self._turnstile.passed(self._writer.commit, bodies)
         if worker.done is not None:
             done, worker.done = worker.done, None
             self._finished(done)
-        self._observe(EpisodeStarted(case_id=slot.case_id, replay_index=slot.replay_index, reserved_nusd=reserved))
+        if self._watched:
+            self._observe(EpisodeStarted(case_id=slot.case_id, replay_index=slot.replay_index, reserved_nusd=reserved))
         return now
 
     async def _attempt(self, slot: Slot, key: str, idempotency_key: str, started_at: datetime) -> Attempt:
@@ -290,4 +294,5 @@ class Runner:
 
     def _finished(self, done: Judged) -> None:
         self.tally.failed += done.episode.error is not None
-        self._observe(done.finished())
+        if self._watched:
+            self._observe(done.finished())

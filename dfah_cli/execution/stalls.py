@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Sized
 
 from dfah_cli.execution.clock import Clock
 
 BEAT_S = 0.1
 STALL_US = 500_000
+TURN_US = 2_000
+"""So long at most the loop waits for its turn, whatever is ready."""
 
 
 class LoopWatch:
@@ -19,11 +22,23 @@ class LoopWatch:
         self._stalls: deque[tuple[int, int]] = deque(maxlen=1024)
         self._due = 0
         self._handle: asyncio.TimerHandle | None = None
+        self._ready: Sized = (None,)
+        self._turn_at = 0
 
     def start(self) -> None:
         """Begins to beat."""
+        loop = asyncio.get_running_loop()
+        # What waits for its turn; a loop of another make that does not tell is always let in.
+        self._ready = getattr(loop, "_ready", self._ready)
         self._due = self._clock.monotonic_us() + int(BEAT_S * 1_000_000)
-        self._handle = asyncio.get_running_loop().call_later(BEAT_S, self._beat)
+        self._handle = loop.call_later(BEAT_S, self._beat)
+
+    async def turn(self) -> None:
+        """Lets the loop in when something waits for it, or was not looked for in a while."""
+        now = self._clock.monotonic_us()
+        if len(self._ready) or now >= self._turn_at:
+            await asyncio.sleep(0)
+            self._turn_at = self._clock.monotonic_us() + TURN_US
 
     def stop(self) -> None:
         """Ends the beat."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from dfah_cli.errors import ArtifactError
+from dfah_cli.errors import ArtifactError, StorageError
 from dfah_cli.store import layout
 from dfah_cli.store.filesystem import FileSystem
 from dfah_cli.store.plan import PlanFacts, plan_facts
@@ -15,7 +15,7 @@ class RunFiles:
     """Owns the handle of the run directory and those of its parts, opened when first needed."""
 
     def __init__(self, fs: FileSystem, root: int, path: str = "the run directory") -> None:
-        """path: for messages, and for `in_place`."""
+        """path: for messages, and for `check_in_place`."""
         self.fs, self.root, self.path = fs, root, path
         self._parts: dict[str, int] = {}
 
@@ -111,9 +111,13 @@ class RunFiles:
             self.fs.sync_dir(segments)
         self.fs.sync_dir(self.root)
 
-    def in_place(self) -> bool:
-        """Whether the run directory still is where it was opened."""
-        return self.fs.is_at(self.root, self.path)
+    def check_in_place(self) -> None:
+        """Nothing, when the run directory still is where it was opened. Raises: StorageError."""
+        if not self.fs.is_at(self.root, self.path):
+            raise StorageError(
+                f"{self.path} was moved or deleted while the run was writing it: what was acknowledged went with it, "
+                "nothing more is written. Move it back and run the same command again, or use a new --out."
+            )
 
     def close(self) -> None:
         for handle in (*self._parts.values(), self.root):

@@ -178,10 +178,12 @@ class PosixFiles:
         return False
 
     def is_at(self, directory: int, path: str) -> bool:
+        here = os.fstat(directory)
         try:
-            return os.path.samestat(os.fstat(directory), os.stat(path))
+            there = os.stat(path)
         except (FileNotFoundError, NotADirectoryError):
             return False
+        return (here.st_ino, here.st_dev) == (there.st_ino, there.st_dev)
 
     def is_network(self, directory: int) -> bool:
         device = os.fstat(directory).st_dev

@@ -101,6 +101,9 @@ class LogWriter:
     def _write(self, calls: list[Call]) -> None:
         """Leaves every call durable, or with its error."""
         with self._io:
+            if len(calls) == 1:
+                self._write_group(calls)
+                return
             group: list[Call] = []
             size = 0
             for call in calls:
@@ -116,7 +119,7 @@ class LogWriter:
             if self._error is not None:
                 raise self._error
             check_same_process(self._claim.lease, self._claim.host)
-            self._check_in_place()
+            self._claim.files.check_in_place()
             kept = self._admitted(calls)
             try:
                 self._append(kept)
@@ -131,14 +134,6 @@ class LogWriter:
             self._poison(error)
             for call in calls:
                 call.error = call.error or self._error
-
-    def _check_in_place(self) -> None:
-        files = self._claim.files
-        if not files.in_place():
-            raise StorageError(
-                f"{files.path} was moved or deleted while the run was writing it: what was acknowledged went with it, "
-                "nothing more is written. Move it back and run the same command again, or use a new --out."
-            )
 
     def _admitted(self, calls: list[Call]) -> list[Encoded]:
         """What may be written: everything, or on a full disk only terminal records; the others have their error."""
