@@ -1,6 +1,7 @@
 """Makes the pictures of the documentation from a real run: `python docs/pictures/make.py` in the project's root.
 
-terminal.svg, inspect.svg: what a terminal shows. report.png: the page, when a browser is there (`make browser`).
+terminal.svg, inspect.svg: what a terminal shows. report.png, against.png: the page, and its comparison with a baseline,
+when a browser is there (`make browser`).
 """
 
 from __future__ import annotations
@@ -15,14 +16,19 @@ from rich.console import Console
 from rich.text import Text
 
 from dfah_cli.gate.evaluate import Gate
+from dfah_cli.gate.grounds import Grounds
 from dfah_cli.gate.outcome import gate_view
 from dfah_cli.loading.policies import load_policy
-from dfah_cli.render.html import render_html
+from dfah_cli.metrics.paired import Measured
+from dfah_cli.records.policy import GatePolicy, NonInferiorityPolicy
+from dfah_cli.render.html import html
 from dfah_cli.render.inspection import case_lines
 from dfah_cli.render.terminal import report_renderables
+from dfah_cli.report.against import held_against
+from dfah_cli.report.baseline import baseline_of, named
 from dfah_cli.report.details import case_details
 from dfah_cli.report.view import view_of
-from dfah_cli.workflow.analyze import analyze
+from dfah_cli.workflow.analyze import Analysis, analyze
 from dfah_cli.workflow.request import RunRequest
 from dfah_cli.workflow.run import execute
 
@@ -42,9 +48,8 @@ def recording() -> Console:
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        request = RunRequest(adapter="dfah.demo:unstable_agent", replays=5, out=f"{folder}/run", concurrency=8)
-        execute(request)
-        found = analyze(request.out or "", keep_examples=True)
+        found = recorded(f"{folder}/run")
+        later = recorded(f"{folder}/later", flip_rate=0.35, affected_cases=0.4)
     details = tuple(case_details(found.verified.table))
     result = Gate(load_policy("strict")).evaluate(found.report)
     view = view_of(found.report, gate=gate_view(result), details=details)
@@ -58,11 +63,27 @@ def main() -> None:
     for line in case_lines(detail, case):
         console.print(Text(line))
     picture(console, f"dfah inspect RUN --case {worst}", "inspect")
-    page(render_html(found.report, result, details))
+    page(html(view, details), "report")
+    base = baseline_of(found.report, measured(found))
+    rules = GatePolicy(non_inferiority=NonInferiorityPolicy(baseline="release.json", dar=0.05, tar_seq=0.05))
+    decided = Gate(rules).evaluate(later.report, Grounds(measured=measured(later), baseline=base))
+    against = held_against(base, "release.json", later.report, named(measured(later)))
+    compared = view_of(later.report, gate=gate_view(decided), against=against)
+    page(html(compared, tuple(case_details(later.verified.table))), "against", section="#h-against")
 
 
-def page(text: str) -> None:
-    """The page in a browser; nothing without one."""
+def recorded(place: str, **agent: float) -> Analysis:
+    """A run of the demonstration agent that is unstable on purpose."""
+    execute(RunRequest(adapter="dfah.demo:unstable_agent", agent=agent, replays=5, out=place, concurrency=8))
+    return analyze(place, keep_examples=True)
+
+
+def measured(found: Analysis) -> Measured:
+    return Measured(found.verified.table, found.measurement)
+
+
+def page(text: str, name: str, section: str | None = None) -> None:
+    """The page in a browser, or the section of that heading; nothing without a browser."""
     executable = shutil.which("chromium")
     if executable is None:
         return
@@ -74,7 +95,10 @@ def page(text: str) -> None:
         browser = running.chromium.launch(executable_path=executable, args=["--no-sandbox"])
         view = browser.new_page(viewport={"width": 1160, "height": 1500})
         view.goto(path.as_uri())
-        view.screenshot(path=HERE / "report.png")
+        if section is None:
+            view.screenshot(path=HERE / f"{name}.png")
+        else:
+            view.locator("section", has=view.locator(section)).screenshot(path=HERE / f"{name}.png")
         browser.close()
 
 
