@@ -14,7 +14,7 @@ from dfah_cli.adapter.contract import Agent, agent_problem
 from dfah_cli.adapter.git import git_state
 from dfah_cli.adapter.registry import ToolRegistry
 from dfah_cli.engines.drive import Halt
-from dfah_cli.errors import AgentContractError, ConfigurationError, GateViolationError, OptionalDependencyError
+from dfah_cli.errors import AgentContractError, ConfigurationError, GateViolationError
 from dfah_cli.execution.clock import Clock, SystemClock
 from dfah_cli.execution.events import Observer, silent
 from dfah_cli.execution.session import Settings
@@ -29,8 +29,10 @@ from dfah_cli.store.places import RunUrl
 from dfah_cli.store.protocol import RunStore
 from dfah_cli.version import __version__
 from dfah_cli.workflow.arguments import MAX_SHARDS, flag, mode_of, money, place, policy_of, whole
+from dfah_cli.workflow.isolating import isolated, isolation_of
 from dfah_cli.workflow.observing import Observing
 from dfah_cli.workflow.recording import Job, Recorded, record_run
+from dfah_cli.workflow.telemetry import Session, Telemetry
 
 DEFAULT_STORE = Path(".dfah/runs")
 
@@ -57,6 +59,7 @@ class Replay:
         estimated_max_episode_cost_usd: float | None = None,
         gate: GatePolicy | None = None,
         otel: bool = False,
+        otel_file: str | Path | None = None,
         tools: ToolRegistry | None = None,
         capture_tool_arguments: bool = False,
         recover_stale_lease: bool = False,
@@ -67,6 +70,8 @@ class Replay:
         only: tuple[str, ...] | list[str] = (),
         limit: int | None = None,
         schedule: str = "shuffled",
+        isolation: str | None = None,
+        worker_memory_mb: int | None = None,
         tools_mode: str = "live",
         tools_file: str | Path | None = None,
         tools_key_env: str | None = None,
@@ -83,7 +88,8 @@ class Replay:
         estimated_max_episode_cost_usd. only: pseudonyms of the cases to run; empty means all. provenance: facts
         recorded beside the run and never hashed; its `parent` is the run that this one succeeds. tools_mode: live,
         record or replay; see docs/recorded-tools.md for the options beside it. digest_key_env: names the variable with
-        the key of digests.
+        the key of digests. isolation: process for episodes in worker processes, fresh for a new one each.
+        otel: send spans to the endpoint of the `OTEL_*` variables; otel_file: write them to a file.
         Raises: ConfigurationError (ValidationError for a value of the wrong type) before anything is written.
         """
         self.suite = Suite.load(suite)
@@ -123,12 +129,13 @@ class Replay:
             raise ConfigurationError(
                 "digest_key_env: captured arguments would stand beside their digests; capture none"
             )
-        if flag("otel", otel):
-            raise OptionalDependencyError("otel=True: telemetry export is not part of this version; leave it out")
+        self.telemetry = Telemetry.asked_for(flag("otel", otel), otel_file)
         if tools is not None and not isinstance(tools, ToolRegistry):
             raise ConfigurationError(f"tools: found {type(tools).__name__}; expected a ToolRegistry")
         self.tools = tools
         self.out = None if out is None else place("out", out)
+        self.isolation = isolation_of(isolation, worker_memory_mb)
+        self.worker_memory_mb = worker_memory_mb
         self.shards = None if shards is None else whole("shards", shards, MAX_SHARDS)
         self.store = DEFAULT_STORE if store is None else place("store", store)
         self.recover_stale_lease = flag("recover_stale_lease", recover_stale_lease)
@@ -181,8 +188,12 @@ class Replay:
         return recorded.report
 
     def _record(self, agent: Agent, halt: Halt | None) -> Recorded:
+        agent = isolated(agent, self.suite, self.isolation, self.worker_memory_mb)
         job = evolve(self._job(agent), halt=halt)
-        recorded = record_run(job, _run_store(self.output_path(job.manifest), self.shards), self.clock, self.observer)
+        run, session = self.output_path(job.manifest), Session(self.telemetry, self.observer)
+        observer = session if self.telemetry.wanted else self.observer
+        recorded = record_run(job, _run_store(run, self.shards), self.clock, observer)
+        session.export(run, job.manifest, job.planned.plan.sha256)
         self.last_gate_result = recorded.gate_result
         return recorded
 
@@ -205,7 +216,7 @@ class Replay:
             mode=self.mode,
             policy=self.policy,
             where=str(self.output_path(manifest)),
-            provenance={**_surroundings(self.settings), **self.provenance},
+            provenance={**_surroundings(self.settings), **self.provenance, **_money(self.settings)},
             recover_stale_lease=self.recover_stale_lease,
             lease_token=self.lease_token,
             observed=self.observed,
@@ -253,7 +264,10 @@ def _surroundings(settings: Settings) -> dict[str, Any]:
         "git_sha": git.sha,
         "git_dirty": git.dirty,
         "concurrency": settings.concurrency,
-        "budget_nusd": settings.budget_nusd,
-        "estimate_nusd": settings.estimate_nusd,
         "capture_tool_arguments": settings.capture_arguments,
     }
+
+
+def _money(settings: Settings) -> dict[str, Any]:
+    """What the reservations of a session are checked against, so no fact of a caller's may stand in its place."""
+    return {"budget_nusd": settings.budget_nusd, "estimate_nusd": settings.estimate_nusd}

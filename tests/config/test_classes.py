@@ -46,6 +46,8 @@ OTHER: dict[str, Any] = {
     "lease_token": "t",
     "isolation": "process",
     "worker_memory_mb": "null",
+    "otel": "true",
+    "otel_file": "spans.jsonl",
     "gate.min_dar": 0.5,
     "gate.min_tar_seq": 0.5,
     "gate.max_gap": 0.5,

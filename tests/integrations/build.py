@@ -98,7 +98,11 @@ ONE_OF_EACH = [one for one in FRAMEWORKS if not one.options or one.options == {"
 
 def needs(package: str, extra: str) -> None:
     """Skips the test with the command that makes it run."""
-    if importlib.util.find_spec(package) is None:
+    try:
+        found = importlib.util.find_spec(package)
+    except ModuleNotFoundError:
+        found = None  # what it is a part of is missing too
+    if found is None:
         pytest.skip(f"needs {package}: pip install 'dfah-cli[{extra}]'")
 
 

@@ -75,6 +75,24 @@ def test_a_broken_policy_is_a_usage_error(runs: Path, tmp_path: Path, policy: st
     assert (done.returncode, policy in done.stderr) == (4, True)
 
 
+NOT_WORSE = "non_inferiority: {{baseline: {}, dar: 0.9}}\n"
+
+
+def test_the_gate_knows_the_baseline_as_the_command_does(runs: Path, tmp_path: Path) -> None:
+    (tmp_path / "not-worse.yaml").write_text(NOT_WORSE.format(runs / "unstable"))
+    policy = ("--dfah-policy", tmp_path / "not-worse.yaml")
+    told = run(tmp_path, "--dfah-report", runs / "unstable", *policy)
+    verdict = dfah("gate", runs / "unstable", policy[1], cwd=tmp_path)
+    assert "check=non_inferiority.dar verdict=pass" in verdict.stdout
+    assert (told.returncode, verdict.returncode) == (0, 0)
+
+
+def test_a_baseline_that_is_not_there_is_a_usage_error(runs: Path, tmp_path: Path) -> None:
+    (tmp_path / "not-worse.yaml").write_text(NOT_WORSE.format("nowhere.json"))
+    done = run(tmp_path, "--dfah-report", runs / "stable", "--dfah-policy", tmp_path / "not-worse.yaml")
+    assert (done.returncode, "no baseline" in done.stderr) == (4, True)
+
+
 def test_a_policy_without_a_report_is_a_usage_error(runs: Path, tmp_path: Path) -> None:
     done = run(tmp_path, "--dfah-policy", runs / "strict.yaml")
     assert (done.returncode, "--dfah-report" in done.stderr) == (4, True)

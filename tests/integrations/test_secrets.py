@@ -11,6 +11,7 @@ from dfah_cli.integrations.loopback.server import LoopbackProvider
 from tests.builders import bytes_below
 from tests.cli.command import dfah
 from tests.integrations.build import needs
+from tests.integrations.collector import collector
 
 KEY = "sk-proj-" + "k" * 40
 PLANTED = {
@@ -83,6 +84,7 @@ def behave(conversation: Conversation) -> Answer | Fault:
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     needs("openai", "openai")
+    needs("opentelemetry.exporter.otlp.proto.http", "otel")
     (tmp_path / "secretive.py").write_text(MODULE)
     (tmp_path / "suite.yaml").write_text(SUITE)
     (tmp_path / "prompt.txt").write_text(f"Decide. {PLANTED['prompt']}")
@@ -101,15 +103,38 @@ def test_no_secret_reaches_an_artifact_a_log_or_a_report(project: Path) -> None:
             "UNRELATED_SECRET": PLANTED["environment"],
         }
         commands = [
-            ("run", "--agent", "secretive:agent", "--replays", "2", "--out", "run", "--debug-log", "debug.log"),
+            (
+                "run",
+                "--agent",
+                "secretive:agent",
+                "--replays",
+                "2",
+                "--out",
+                "run",
+                "--debug-log",
+                "debug.log",
+                "--otel",
+                "--otel-file",
+                "spans.jsonl",
+            ),
+            ("run", "--agent", "secretive:agent", "--replays", "2", "--out", "apart", "--isolation", "process"),
             ("analyze", "run", "--report", "report.html"),
             ("report", "run", "-o", "r.md", "-o", "r.json", "-o", "r.xml"),
             ("inspect", "run", "--case", "CASE-1"),
             ("inspect", "run", "--case", "CASE-2", "--json"),
             ("manifest", "show", "run"),
+            ("analyze", "run", "--times"),
+            ("export", "run", "--format", "otlp", "-o", "again.jsonl"),
+            ("export", "run", "--format", "csv", "--table", "episodes", "-o", "episodes.csv"),
+            ("export", "run", "--out", "exchange"),
+            ("measure", "spans.jsonl", "--json"),
+            ("verify", "run", "--json"),
+            ("log", "run"),
             ("check-agent", "--agent", "secretive:agent", "--max-cases", "3", "--out", "check"),
         ]
-        shown = [dfah(*command, cwd=project, env=variables) for command in commands]
+        with collector() as (address, sent):
+            variables |= {"OTEL_EXPORTER_OTLP_ENDPOINT": address, "OTEL_EXPORTER_OTLP_COMPRESSION": "none"}
+            shown = [dfah(*command, cwd=project, env=variables) for command in commands]
         # All of it was really there to be leaked.
         headers = {served.headers["authorization"] for served in provider.served}
         bodies = str([served.body for served in provider.served])
@@ -119,11 +144,16 @@ def test_no_secret_reaches_an_artifact_a_log_or_a_report(project: Path) -> None:
     said = "".join(done.stdout + done.stderr for done in shown)
     assert "CASE-1" in said
     assert found_in(said.encode()) == []
-    for name in ("run", "check"):
+    assert sent
+    assert found_in(b"".join(sent)) == []
+    for name in ("run", "apart", "check", "exchange"):
         assert found_in(bytes_below(project / name)) == [], name
-    written = [place for place in project.iterdir() if place.suffix in (".html", ".md", ".json", ".xml", ".log")]
-    assert len(written) == 5
+    given = ("secretive.py", "suite.yaml", "prompt.txt")
+    written = [place for place in project.iterdir() if place.is_file() and place.name not in given]
+    names = {"report.html", "r.md", "r.json", "r.xml", "debug.log", "spans.jsonl", "again.jsonl", "episodes.csv"}
+    assert {place.name for place in written} == names
     for place in written:
+        assert place.stat().st_size
         assert found_in(place.read_bytes()) == [], place.name
 
 

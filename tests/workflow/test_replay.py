@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +92,10 @@ def test_a_wrong_argument_is_refused_at_construction_by_name(options: dict[str, 
     assert not out.exists()
 
 
-def test_telemetry_that_is_not_installed_is_refused_before_dispatch(out: Path) -> None:
+def test_telemetry_that_is_not_installed_is_refused_before_dispatch(
+    out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
     with pytest.raises(OptionalDependencyError) as caught:
         a_replay(a_scripted_agent(), out, otel=True)
     assert isinstance(caught.value, ImportError)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -22,6 +18,10 @@ from dfah_cli.workflow.analyze import analyze, episodes
 from dfah_cli.workflow.replay import Replay
 from dfah_cli.workflow.telemetry import Telemetry, export_otlp
 from tests.builders import STEADY, a_registry, a_scripted_agent, a_suite
+from tests.integrations.build import needs
+from tests.integrations.collector import collector
+
+SDK = "opentelemetry.exporter.otlp.proto.http"
 
 PATHS: dict[str, Any] = {
     "A": [("Y", "T U"), ("Y", "U T"), ("Y", "T U")],
@@ -100,46 +100,18 @@ def test_a_file_that_cannot_be_written_changes_nothing_else(tmp_path: Path) -> N
     assert analyze(tmp_path / "run").report.episodes_completed == 15
 
 
-def needs_the_sdk() -> None:
-    try:
-        found = importlib.util.find_spec("opentelemetry.exporter.otlp.proto.http")
-    except ModuleNotFoundError:
-        found = None
-    if found is None:
-        pytest.skip("needs opentelemetry: pip install 'dfah-cli[otel]'")
-
-
-@pytest.fixture
-def collector() -> Iterator[tuple[str, list[bytes]]]:
-    """Address of a collector on this machine, and the bodies it was sent."""
-    bodies: list[bytes] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            bodies.append(self.rfile.read(int(self.headers["content-length"])))
-            self.send_response(200)
-            self.end_headers()
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}", bodies
-        server.shutdown()
-        thread.join()
-
-
 def test_an_endpoint_is_sent_what_this_session_made_and_no_more(
-    tmp_path: Path, collector: tuple[str, list[bytes]], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    needs_the_sdk()
+    needs(SDK, "otel")
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-    address, bodies = collector
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", address)
-    recorded(tmp_path / "run", otel=True)
+    with collector() as (address, bodies):
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", address)
+        recorded(tmp_path / "run", otel=True)
+        sent = len(bodies)
+        recorded(tmp_path / "run", otel=True)
+    assert len(bodies) == sent
     spans = [
         span
         for body in bodies
@@ -149,13 +121,10 @@ def test_an_endpoint_is_sent_what_this_session_made_and_no_more(
     ]
     roots = {span.trace_id.hex() for span in spans if not span.parent_span_id}
     assert roots == {episode.episode_id for episode in episodes(tmp_path / "run")}
-    sent = len(bodies)
-    recorded(tmp_path / "run", otel=True)
-    assert len(bodies) == sent
 
 
 def test_an_endpoint_that_is_away_changes_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    needs_the_sdk()
+    needs(SDK, "otel")
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1")
     told: list[Any] = []
@@ -165,7 +134,7 @@ def test_an_endpoint_that_is_away_changes_nothing_else(tmp_path: Path, monkeypat
 
 
 def test_without_an_endpoint_nothing_is_dispatched(out: Path) -> None:
-    needs_the_sdk()
+    needs(SDK, "otel")
     with pytest.raises(ConfigurationError, match="OTEL_EXPORTER_OTLP_ENDPOINT"):
         Telemetry.asked_for(True, None, {})
     assert not Telemetry.asked_for(False, None, {}).wanted

@@ -103,14 +103,15 @@ LIMITS = stacked(
     ),
     option("--worker-memory-mb", type=click.IntRange(min=16), default=None, help="Memory of a worker process, MiB."),
     option("--capture-tool-arguments", is_flag=True, help="Record tool arguments, not only their hashes."),
-    option("--otel/--no-otel", default=False, help="Export OpenTelemetry spans."),
+    option("--otel/--no-otel", default=False, help="Send OpenTelemetry spans to the endpoint of the OTEL_* variables."),
+    option("--otel-file", metavar="FILE", default=None, help="Write OpenTelemetry spans, as OTLP JSON lines."),
     option("--dry-run", is_flag=True, help="Print the frozen plan and its digest; dispatch nothing."),
 )
 
 
 @click.command(name="run")
 @stacked(AGENT, SUITE, DESIGN, TOOLS, GATE, PLACES, LIMITS, REPORT_FILES, DEBUG_LOG, COMMON)
-def command(as_json: bool, debug_log: str | None, dry_run: bool, otel: bool, **given: Any) -> int:
+def command(as_json: bool, debug_log: str | None, dry_run: bool, **given: Any) -> int:
     """Replay a suite against an adapter and record every episode.
 
     Running the same command again resumes, reuses what is committed and calls nobody twice.
@@ -120,11 +121,8 @@ def command(as_json: bool, debug_log: str | None, dry_run: bool, otel: bool, **g
     dfah run --agent acme.agents:triage --suite acme-kyc --policy strict --mode blocking
     """
     from dfah_cli.cli.show import run_and_show, show_plan
-    from dfah_cli.errors import OptionalDependencyError
     from dfah_cli.workflow.run import plan_only
 
-    if otel:
-        raise OptionalDependencyError("--otel: telemetry export is not part of this version; leave it out")
     request = _request(**given)
     screen = Screen(as_json=as_json)
     if dry_run:
