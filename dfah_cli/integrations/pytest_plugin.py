@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from dfah_cli.gate.evaluate import GateResult
     from dfah_cli.records.policy import GatePolicy
     from dfah_cli.report.record import ReportColumns
+    from dfah_cli.workflow.analyze import Analysis
 
 REPORT = pytest.StashKey["ReportColumns"]()
 POLICY = pytest.StashKey["GatePolicy"]()
+ANALYSIS = pytest.StashKey["Analysis"]()
 Lost = list[tuple[str, str, tuple[str, ...]]]
 LOST = pytest.StashKey[Lost]()
 
@@ -40,10 +42,19 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     _load(config, report, policy)
     if policy is not None:
-        failures = _gate(config, None).failures
+        failures = _asked(config).failures
         if failures:
             told = "; ".join(f"{check.name}: {check.observed} against {check.expected}" for check in failures)
             pytest.exit(f"the gate does not pass: {told}", returncode=1)
+
+
+def _asked(config: pytest.Config) -> GateResult:
+    from dfah_cli.errors import DFAHError
+
+    try:
+        return _gate(config, None)
+    except DFAHError as problem:
+        raise pytest.UsageError(str(problem)) from None
 
 
 def _load(config: pytest.Config, report: str, policy: str | None) -> None:
@@ -61,7 +72,7 @@ def _load(config: pytest.Config, report: str, policy: str | None) -> None:
             lost: Lost = [("not judged", reason.reason, (f"{reason.groups} cases",)) for reason in told]
         else:
             found = analyze(report)
-            config.stash[REPORT] = found.report
+            config.stash[REPORT], config.stash[ANALYSIS] = found.report, found
             groups = found.measurement.groups
             lost = [(g.task, g.case_id, tuple(g.reasons)) for g in groups if not g.eligible]
         config.stash[LOST] = lost
@@ -70,9 +81,18 @@ def _load(config: pytest.Config, report: str, policy: str | None) -> None:
 
 
 def _gate(config: pytest.Config, policy: GatePolicy | None) -> GateResult:
+    from dfah_cli.execution.clock import SystemClock
     from dfah_cli.gate.evaluate import Gate
+    from dfah_cli.gate.grounds import NONE
+    from dfah_cli.workflow.grounds import grounds_for
 
-    return Gate(config.stash[POLICY] if policy is None else policy).evaluate(config.stash[REPORT])
+    policy = config.stash[POLICY] if policy is None else policy
+    found = config.stash.get(ANALYSIS, None)
+    # As `dfah gate` decides: on the cases, the baseline, the day and the attempts; a file alone has none of these.
+    grounds = (
+        NONE if found is None else grounds_for(policy, found.verified, found.measurement, on=SystemClock().now().date())
+    )
+    return Gate(policy).evaluate(config.stash[REPORT], grounds)
 
 
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
