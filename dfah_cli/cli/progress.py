@@ -52,7 +52,8 @@ class Tally:
         """One event."""
         if isinstance(event, RunStarted):
             self.planned, self.reused, self.spent_nusd = event.planned, event.reused, event.spent_nusd
-            self.started_at = self._clock()
+            # Not when one part of a schedule follows another.
+            self.started_at = self.started_at if self.done else self._clock()
         elif isinstance(event, EpisodeStarted):
             self.flying[event.case_id, event.replay_index] = self._clock()
             self.reserved_nusd += event.reserved_nusd

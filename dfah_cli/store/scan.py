@@ -49,6 +49,7 @@ class SegmentScan:
         self.line = 1
         self.digest = sha256()
         self.fault: ArtifactError | None = None
+        self._ended = False
 
     def __iter__(self) -> Iterator[Batch]:
         while batch := self._next():
@@ -56,11 +57,11 @@ class SegmentScan:
 
     def go_on(self, limit: int) -> None:
         """The segment has grown to its final committed length."""
-        self._limit, self.fault = limit, None
+        self._limit, self.fault, self._ended = limit, None, False
 
     def again(self) -> None:
         """Looks anew behind the committed bytes: a live writer goes on there, or replaces what was torn."""
-        self._buffer, self._base, self.fault = b"", self.end, None
+        self._buffer, self._base, self.fault, self._ended = b"", self.end, None, False
         late = self._padded(self.end)
         self.digest.update(self._buffer[:late])
         self.end += late
@@ -70,8 +71,11 @@ class SegmentScan:
         return self._read(size - self.end, self.end) if size > self.end else b""
 
     def rest(self, most: int) -> bytes:
-        """Up to `most` bytes behind the committed ones, whatever they are."""
-        while self._base + len(self._buffer) - self.end < most and self._fill():
+        """Up to `most` bytes behind the committed ones, whatever they are.
+
+        Not what a live writer added after the end was reached: that is no torn batch.
+        """
+        while self._base + len(self._buffer) - self.end < most and not self._ended and self._fill():
             pass
         start = self.end - self._base
         return self._buffer[start : start + most]
@@ -83,6 +87,7 @@ class SegmentScan:
         chunk = self._read(size, reached) if size > 0 else b""
         keep = self.end - self._base
         self._buffer, self._base = self._buffer[keep:] + chunk, self.end
+        self._ended = not chunk
         return bool(chunk)
 
     def _next(self) -> Batch | None:
