@@ -87,7 +87,7 @@ def _gate(config: pytest.Config, policy: GatePolicy | None) -> GateResult:
     from dfah_cli.workflow.grounds import grounds_for
 
     policy = config.stash[POLICY] if policy is None else policy
-    found = config.stash.get(ANALYSIS, None)
+    found: Analysis | None = config.stash.get(ANALYSIS, None)
     # As `dfah gate` decides: on the cases, the baseline, the day and the attempts; a file alone has none of these.
     grounds = (
         NONE if found is None else grounds_for(policy, found.verified, found.measurement, on=SystemClock().now().date())
