@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 PROSE = 24
 """Columns that a column of prose needs to be read with ease."""
 BETWEEN = 2
+SHORT = 10
 LEAST_NAME = 16
 
 Cell = str | tuple[str, ...]
@@ -88,8 +89,9 @@ def _width(lines: tuple[str, ...]) -> int:
 
 
 def _longest_word(lines: tuple[str, ...]) -> int:
-    """The narrowest this can be set; of several lines none is broken."""
-    return _width(tuple(lines[0].split(" "))) if len(lines) == 1 else _width(lines)
+    """The narrowest this can be set; of several lines none is broken, nor is a short one."""
+    whole = len(lines) > 1 or len(lines[0]) <= SHORT
+    return _width(lines) if whole else _width(tuple(lines[0].split(" ")))
 
 
 def _table(names: Sequence[str], rows: Sequence[Sequence[tuple[str, ...]]], widths: Sequence[int]) -> Table:
@@ -109,7 +111,8 @@ def _paragraphs(names: Sequence[str], rows: Sequence[Sequence[tuple[str, ...]]])
     from rich.text import Text
 
     for row in rows:
-        first, *others = (f"{name} {_sentence(lines)}" for name, lines in zip(names, row, strict=True))
+        told = [f"{name} {_sentence(lines)}" for name, lines in zip(names, row, strict=True) if any(lines)]
+        first, *others = told
         yield Text(first)
         yield Padding(Text(" · ".join(others)), (0, 0, 0, 2))
 

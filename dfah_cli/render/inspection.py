@@ -198,6 +198,7 @@ def review_load(report: ReportColumns, minutes_per_case: float, volume: int | No
     """
     load: dict[str, Any] = {
         "flagged": report.flagged_groups,
+        "decision_changed": sum(1 for case in report.case_reports if case.dar < 1.0),
         "of": report.observed_groups,
         "review_hours": round(report.flagged_groups * minutes_per_case / 60, 1),
     }
@@ -211,6 +212,8 @@ def review_load(report: ReportColumns, minutes_per_case: float, volume: int | No
 def load_sentence(load: dict[str, Any]) -> str:
     """The load in words."""
     told = f"{load['flagged']} of {words.count(load['of'], 'case')} flagged, {load['review_hours']} hours of review"
+    if load["decision_changed"]:
+        told += f"; {load['decision_changed']} more changed their decision, which no review of flags would show"
     if "flagged_a_month" not in load:
         return told
     return f"{told}; {load['flagged_a_month']} flags and {load['hours_a_month']} hours a month at this rate"

@@ -71,7 +71,9 @@ def _diagnosed(table: DiagnosisTable, screen: Screen) -> None:
     else:
         screen.fact(diagnosis=table.key, says=table.title)
     screen.table(table.columns, table.rows)
-    if table.rest:
+    if table.rest and screen.tables:
+        screen.prose(f"… {table.rest} more with --json")
+    elif table.rest:
         screen.fact(diagnosis=table.key, more=table.rest)
 
 
@@ -99,10 +101,10 @@ def _queue(
     lost = [detail for detail in details if detail.case_id not in judged]
     if lost:
         screen.table(("not_judged", "task", "statuses"), [inspection.lost_row(detail) for detail in lost])
-    for table in why.tables:
-        _diagnosed(table, screen)
     if screen.tables:
         screen.line()
         screen.prose(inspection.load_sentence(load))
     else:
         screen.fact(**load)
+    for table in why.tables:
+        _diagnosed(table, screen)
