@@ -118,6 +118,11 @@ class Observed:
             )
         if self.recording is not None:
             self.recording.check_suite(plan, f"tools_file {self.file}")
+        elif not isinstance(run_dir, Path):
+            raise ConfigurationError(
+                "tools: record needs a run directory on this machine, because several runners of one run would each "
+                "have a part of the recording; record in a local out, and replay anywhere"
+            )
         else:
             outside_of(self.file, run_dir)
 
