@@ -24,11 +24,13 @@ from dfah_cli.execution.events import (
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.live import Live
+    from rich.text import Text
 
 EVERY_S = 10.0
 FRAME_S = 0.1
 BEFORE_BAR, AFTER_BAR = "replaying ", "  "
 LEAST_BAR, MOST_BAR = 6, 28
+SEPARATOR = "   "
 STATES = {
     "budget_stop": "the budget admits no further episode",
     "interrupted": "interrupted",
@@ -91,6 +93,11 @@ class Tally:
 
 def status_text(tally: Tally) -> str:
     """The tally in one line."""
+    return SEPARATOR.join(status_parts(tally))
+
+
+def status_parts(tally: Tally) -> list[str]:
+    """What is told of a tally, the most important first."""
     from dfah_cli.render.text import escape
     from dfah_cli.report.words import money
 
@@ -105,7 +112,7 @@ def status_text(tally: Tally) -> str:
         parts.append(f"slowest {escape(tally.slowest[0])[:40]} {tally.slowest[1]:.1f} s")
     if tally.stopping is not None:
         parts.append(f"stopping: {STATES.get(tally.stopping, tally.stopping)}")
-    return "   ".join(parts)
+    return parts
 
 
 @contextmanager
@@ -239,24 +246,31 @@ class _Bar:
         )
         self._live.start()
 
-    def _frame(self) -> Any:
-        from rich.text import Text
-
-        from dfah_cli.render.text import writable
-
-        done, planned = self._tally.reused + self._tally.done, max(1, self._tally.planned)
-        status = status_text(self._tally)
-        length = max(LEAST_BAR, min(MOST_BAR, self._console.width - len(BEFORE_BAR) - len(AFTER_BAR) - len(status)))
-        filled = length * done // planned
-        bar = writable(
-            "━" * filled + ("╺" if filled < length else "") + "─" * (length - 1 - filled),
-            getattr(self._screen.err, "encoding", None),
-        )
-        line = Text(BEFORE_BAR, no_wrap=True, overflow="ellipsis")
-        return line.append(bar[:filled], "green").append(bar[filled:], "dim").append(AFTER_BAR + status)
+    def _frame(self) -> Text:
+        return frame(self._tally, self._console.width, getattr(self._screen.err, "encoding", None))
 
     def close(self) -> None:
         """The bar is gone."""
         if self._live is not None:
             self._live.stop()
             self._live = None
+
+
+def frame(tally: Tally, width: int, encoding: str | None) -> Text:
+    """The bar with what is told of the tally; a narrow terminal gets several lines, not the beginning of one."""
+    from rich.text import Text
+
+    from dfah_cli.render.text import writable
+    from dfah_cli.render.wrapping import hanging
+
+    parts, room = status_parts(tally), width - len(BEFORE_BAR) - len(AFTER_BAR)
+    fits = LEAST_BAR + len(SEPARATOR.join(parts)) <= room
+    beside, below = (SEPARATOR.join(parts), []) if fits else (parts[0], parts[1:])
+    length = max(LEAST_BAR, min(MOST_BAR, room - len(beside)))
+    filled = length * (tally.reused + tally.done) // max(1, tally.planned)
+    bar = writable("━" * filled + ("╺" if filled < length else "") + "─" * (length - 1 - filled), encoding)
+    shown = Text(BEFORE_BAR, no_wrap=True, overflow="ellipsis")
+    shown.append(bar[:filled], "green").append(bar[filled:], "dim").append(AFTER_BAR + beside)
+    pieces = [*(f"{part}," for part in below[:-1]), *below[-1:]]
+    lines = hanging(pieces, width, "  ", "  ") if pieces else ()
+    return shown.append("".join(f"\n{writable(line, encoding)}" for line in lines))

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from dfah_cli.cli.commands.watch import _beside
 from dfah_cli.cli.logs import episode_log, told
-from dfah_cli.cli.progress import Tally, announcement, status_text, warning, watching
+from dfah_cli.cli.progress import Tally, announcement, frame, status_text, warning, watching
 from dfah_cli.cli.screen import Screen
 from dfah_cli.errors import ConfigurationError
 from dfah_cli.execution.events import (
@@ -133,3 +134,26 @@ def test_a_debug_log_that_cannot_be_written_is_a_wrong_request(tmp_path: Path) -
         episode_log(screen, str(tmp_path / "no" / "log"), quiet=False),
     ):
         pass
+
+
+def test_a_narrow_terminal_shows_all_of_the_progress_on_several_lines() -> None:
+    tally = Tally(lambda: 8.0)
+    tally.planned, tally.done, tally.started_at = 200, 40, 0.0
+    tally.spent_nusd, tally.reserved_nusd = 1_230_000_000, 500_000_000
+    tally.flying["a-case-with-a-long-name", 2] = 1.0
+    for width in (40, 60, 200):
+        lines = frame(tally, width, "utf-8").plain.splitlines()
+        assert all(len(line) <= width for line in lines)
+        told = " ".join(" ".join(lines).replace(",", "").split())
+        for part in ("40/200", "0 failed", "0 tool calls", "$1.23 (+$0.50 held)", "5/s", "0:00:32 left", "7.0 s"):
+            assert part in told
+        assert "a-case-with-a-long-name" in told
+
+
+def test_a_narrow_watch_keeps_the_end_of_a_name_and_every_fact() -> None:
+    name, parts = "compliance-triage-nightly-2026-11-30", ["running", "40/200", "3 failed", "$1.23 (+$0.50 held)"]
+    lines = _beside(name, parts, 20).splitlines()
+    assert lines[0].endswith("11-30")
+    assert all(len(line) <= 40 for line in lines)
+    assert all(part in " ".join(lines) for part in parts)
+    assert _beside("short", parts, 100).splitlines() == ["  short   running   40/200   3 failed   $1.23 (+$0.50 held)"]

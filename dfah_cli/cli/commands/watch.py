@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 TERMINAL_S = 1.0
 LINES_S = 10.0
 STEP_S = 0.2
+BAR = 20
+SEPARATOR = "   "
 Show = Callable[[Sequence["Progress"]], None]
 
 
@@ -98,16 +100,29 @@ def _frame(found: Sequence[Progress], screen: Screen) -> Any:
     frame = Text(no_wrap=True, overflow="ellipsis")
     for run in found:
         planned = run.planned or 1
-        filled = 20 * (run.done or 0) // planned
+        filled = BAR * (run.done or 0) // planned
         encoding = getattr(screen.out, "encoding", None)
-        bar = writable("━" * filled + "─" * (20 - filled), encoding)
+        bar = writable("━" * filled + "─" * (BAR - filled), encoding)
         frame.append(bar[:filled], "green").append(bar[filled:], "dim")
-        frame.append(f"  {escape(run.run.name)}  {writable(_told(run), encoding)}\n")
+        frame.append(writable(_beside(escape(run.run.name), _told(run), screen.width - len(bar)), encoding) + "\n")
     return frame
 
 
-def _told(run: Progress) -> str:
-    """A run in one line for people."""
+def _beside(name: str, parts: list[str], room: int) -> str:
+    """What stands beside a bar, and below it when the terminal is too narrow for all of it."""
+    from rich.cells import cell_len
+
+    from dfah_cli.render.wrapping import hanging, middle
+
+    line = SEPARATOR.join([f"  {name}", *parts])
+    if cell_len(line) <= room:
+        return line
+    below = hanging([f"{part}," for part in parts[:-1]] + parts[-1:], room + BAR, "  ", "  ")
+    return "\n".join([f"  {middle(name, room - 2)}", *below])
+
+
+def _told(run: Progress) -> list[str]:
+    """A run for people, the most important first."""
     from dfah_cli.render.text import escape
     from dfah_cli.report.words import duration, money
 
@@ -125,7 +140,7 @@ def _told(run: Progress) -> str:
         parts.append(f"{run.per_s:.3g}/s, {duration(run.left_s * 1e6)} left")
     if run.slowest is not None and run.slowest[1] > 1.0:
         parts.append(f"slowest {escape(run.slowest[0])[:40]} {run.slowest[1]:.0f} s")
-    return "   ".join([*parts, *([escape(run.why)] if run.why else [])])
+    return [*parts, *([escape(run.why)] if run.why else [])]
 
 
 def _line(run: Progress) -> str:
