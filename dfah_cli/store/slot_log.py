@@ -195,9 +195,15 @@ class SlotLog:
 
     def release(self) -> None:
         """Anybody may take the log from here on."""
-        if self._mine is None or self._fenced or self._tip is None:
+        tip, mine = self._tip, self._mine
+        if tip is None or mine is None or self._fenced:
             return
-        self._put(evolve(self._next(self._tip, self._mine), free=True, done=self.finished), b"")
+        while not self._put(evolve(self._next(tip, mine), free=True, done=self.finished), b""):
+            # A batch of our own whose answer was lost may be there; anything else is a successor's.
+            found = self.read(tip.seq + 1)
+            if found is None or found[0].w != mine.w:
+                break
+            tip = found[0]
         self._mine = None
 
     @property
