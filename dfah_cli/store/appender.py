@@ -23,6 +23,9 @@ from dfah_cli.store.safe_io import write_temporary
 from dfah_cli.store.vocabulary import FORMAT_VERSION
 from dfah_cli.store.walk import LogEnd
 
+ROOM = 1024 * 1024
+"""Bytes asked for ahead of the end of a segment."""
+
 
 @frozen(kw_only=True)
 class Writing:
@@ -48,7 +51,7 @@ class Appender:
         self._files, self._writing = files, writing
         self.end = end
         self._file: int | None = None
-        self._records = 0
+        self._records = self._room = 0
         self._head = files.fs.open_overwrite(files.root, layout.HEAD)
 
     def append(self, lines: Sequence[Line]) -> None:
@@ -57,6 +60,10 @@ class Appender:
             self.begin_segment(lines)
             return
         batch = self._batch(lines, self.end.length)
+        length = self.end.length + len(batch.payload)
+        if length > self._room:
+            self._room = length + ROOM
+            self._files.fs.make_room(self._file, self._room)
         self._files.fs.append(self._file, batch.payload)
         self._files.fs.sync(self._file)
         self._took(batch)
@@ -74,7 +81,7 @@ class Appender:
         fs.unlink(directory, temporary)
         self._file = fs.open_append(directory, name)
         end.segments, end.length, end.digest, end.torn = end.segments + 1, 0, new_digest(), b""
-        self._records = 0
+        self._records = self._room = 0
         self._took(batch)
 
     def abandon(self) -> None:
@@ -94,6 +101,7 @@ class Appender:
         if self._file is not None:
             if end.closed_at is None:
                 self._files.fs.sync(self._head)
+            self._files.fs.give_back(self._file)
             self._files.fs.close(self._file)
             self._file = None
 
@@ -118,6 +126,8 @@ class Appender:
         self.end_segment()
 
     def close(self) -> None:
+        if self._file is not None:
+            self._files.fs.give_back(self._file)
         for handle in (self._file, self._head):
             if handle is not None:
                 with suppress(OSError):

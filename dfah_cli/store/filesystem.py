@@ -46,6 +46,14 @@ class FileSystem(Protocol):
         """All of `payload`, or OSError after any part of it."""
         ...
 
+    def make_room(self, file: int, size: int) -> None:
+        """A hint that the file will have so many bytes; its size does not change."""
+        ...
+
+    def give_back(self, file: int) -> None:
+        """Takes the hint back."""
+        ...
+
     def overwrite(self, file: int, payload: bytes) -> None:
         """`payload` from offset 0."""
         ...

@@ -192,6 +192,12 @@ class ObjectFiles:
         else:
             opened.payload += payload
 
+    def make_room(self, file: int, size: int) -> None:
+        return
+
+    def give_back(self, file: int) -> None:
+        return
+
     def overwrite(self, file: int, payload: bytes) -> None:
         self._handles[file].payload = bytearray(payload)
 

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 
 from dfah_cli.errors import ArtifactError, ConfigurationError, StorageError
 from dfah_cli.store.filesystem import FileSystem
+from dfah_cli.store.room import give_back, make_room
 
 ANOTHER_KIND = (
     "found a link, a directory or a special file in its place. The run directory was edited; "
@@ -132,6 +133,12 @@ class PosixFiles:
         written = os.write(file, payload)
         while written < len(payload):
             written += os.write(file, memoryview(payload)[written:])
+
+    def make_room(self, file: int, size: int) -> None:
+        make_room(file, size)
+
+    def give_back(self, file: int) -> None:
+        give_back(file)
 
     def overwrite(self, file: int, payload: bytes) -> None:
         if os.pwrite(file, payload, 0) != len(payload):

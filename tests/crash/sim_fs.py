@@ -156,6 +156,12 @@ class SimFs:
         node = self._file(file)
         self.disk.nodes[self._handles[file]] = node._replace(now=node.now + payload)
 
+    def make_room(self, file: int, size: int) -> None:
+        return
+
+    def give_back(self, file: int) -> None:
+        return
+
     def overwrite(self, file: int, payload: bytes) -> None:
         self._before(self, "overwrite", file, payload)
         self.overwrite_part(file, payload)
