@@ -193,4 +193,7 @@ class Bucket:
             except errors.BaseError as problem:
                 what = type(problem).__name__  # its text may quote an endpoint with credentials
             time.sleep(self._pause_s * 2**attempt if attempt + 1 < tries else 0)
-        raise ObjectStorageError(f"the object storage at {self.where} gives no answer ({what})")
+        raise ObjectStorageError(
+            f"the object storage gives no answer for {self.where} ({what}); check the name of the bucket, AWS_REGION, "
+            "AWS_ENDPOINT_URL and the network, then repeat the command"
+        )
