@@ -87,7 +87,7 @@ class MCPTools:
 
         Raises: AgentContractError naming the tools that differ.
         """
-        found = await self._connections.get().specs()
+        found = await self._offered()
         if tool_schema_hash(found) == self._suite.tool_schema_hash:
             return
         declared, offered = {s.name: s for s in self._suite.tools}, {s.name: s for s in found}
@@ -98,6 +98,15 @@ class MCPTools:
         )
         told = "; ".join(f"{what}: {', '.join(sorted(names))}" for what, names in groups if names)
         raise AgentContractError(f"the MCP server's tools are not those of suite {self._suite.suite_id} ({told})")
+
+    async def _offered(self) -> tuple[ToolSpec, ...]:
+        connection = self._connections.get()
+        try:
+            return await connection.specs()
+        except Exception:  # noqa: BLE001 - whatever the SDK raises for a connection that is gone
+            # A server that ended in an earlier episode is started again: its end was that episode's failure only.
+            await self._connections.discard(connection)
+            return await self._connections.get().specs()
 
     async def aclose(self) -> None:
         """Ends the connection of the running loop, and with it a program that was started."""

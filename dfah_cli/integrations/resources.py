@@ -33,6 +33,13 @@ class PerLoop(Generic[R]):
             found = self._resources[loop] = self._opened()
         return found
 
+    async def discard(self, resource: R) -> None:
+        """Closes a resource that is of no use any more; the next `get` opens another one."""
+        loop = asyncio.get_running_loop()
+        if self._resources.get(loop) is resource:
+            del self._resources[loop]
+            await self._closed(resource)
+
     async def aclose(self) -> None:
         """Closes the resource of the running loop."""
         found = self._resources.pop(asyncio.get_running_loop(), None)

@@ -3,6 +3,7 @@ named in DFAH_TEST_DRIFT exists."""
 
 import os
 import sys
+import time
 from pathlib import Path
 
 from mcp.server.mcpserver import MCPServer
@@ -19,7 +20,12 @@ def lookup_customer(customer: str) -> dict[str, str]:
 @server.tool()
 def read_policy(customer: str) -> str:
     """What is allowed."""
-    if os.environ.get("DFAH_TEST_FAIL"):
+    how = os.environ.get("DFAH_TEST_FAIL")
+    if how == "exit":
+        os._exit(3)
+    if how == "hang":
+        time.sleep(60)
+    if how:
         raise RuntimeError("the policy server is down")
     return "refund within 30 days"
 

@@ -116,7 +116,13 @@ def endpoint(serve: Serve) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(body)
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        daemon_threads, block_on_close = True, False
+
+        def handle_error(self, request: Any, client_address: Any) -> None:
+            """What a test raises is meant to end the connection."""
+
+    server = Server(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}/decide"
@@ -137,10 +143,10 @@ def answer_to(asked: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def http_run(out: Path, serve: Serve, **changes: Any) -> Ran:
+def http_run(out: Path, serve: Serve, *, limit_s: float | None = 30.0, **changes: Any) -> Ran:
     with endpoint(serve) as url:
         declared = {"kind": "http", "model": "agent-1", "url": url, **changes}
-        return run_of(agent_from_mapping(declared, SUITE), out, SILENT)
+        return run_of(agent_from_mapping(declared, SUITE), out, SILENT, limit_s=limit_s)
 
 
 def test_an_endpoint_tells_its_own_path(out: Path) -> None:
@@ -179,6 +185,34 @@ def test_an_endpoint_is_asked_the_same_for_every_replay_and_told_the_slot_in_a_h
 def test_what_an_endpoint_answers_decides_the_status(status: int, body: bytes, expected: str, out: Path) -> None:
     ran = http_run(out, lambda _asked, _headers: (status, body))
     assert ran.statuses() == {expected}, ran.told
+
+
+def test_an_endpoint_that_resets_the_connection_is_a_provider_error(out: Path) -> None:
+    def serve(_asked: dict[str, Any], _headers: dict[str, str]) -> tuple[int, bytes]:
+        raise ConnectionResetError
+
+    assert http_run(out, serve).statuses() == {"provider_error"}
+
+
+def test_a_silent_endpoint_is_a_timeout(out: Path) -> None:
+    over = threading.Event()
+
+    def serve(asked: dict[str, Any], _headers: dict[str, str]) -> tuple[int, bytes]:
+        over.wait(20)
+        return 200, json.dumps(answer_to(asked)).encode()
+
+    ran = http_run(out, serve, limit_s=0.5)
+    over.set()
+    assert {episode.error and episode.error.kind for episode in ran.episodes} == {"episode_timeout"}
+
+
+def test_a_missing_key_of_an_endpoint_is_refused_before_anything_is_written(
+    out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DECIDE_KEY", raising=False)
+    with pytest.raises(ConfigurationError, match="DECIDE_KEY is not set"):
+        http_run(out, lambda _asked, _headers: (200, b"{}"), api_key_env="DECIDE_KEY")
+    assert not out.exists()
 
 
 def test_the_key_of_an_endpoint_comes_from_the_environment_and_stays_out_of_the_run(

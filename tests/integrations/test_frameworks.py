@@ -112,6 +112,12 @@ STREAMING = [one for one in FRAMEWORKS if one.options.get("stream")]
 
 
 @pytest.mark.parametrize("framework", STREAMING, ids=str)
+def test_a_framework_that_is_to_stream_does(framework: Framework, out: Path) -> None:
+    ran = ran_in(framework, out)
+    assert {served.body.get("stream") for served in ran.provider.served} == {True}
+
+
+@pytest.mark.parametrize("framework", STREAMING, ids=str)
 def test_a_stream_that_ends_too_early_is_a_provider_error(framework: Framework, out: Path) -> None:
     ran = ran_in(framework, out, [Fault(kind="cut")])
     assert ran.statuses() == {"provider_error"}, ran.told

@@ -55,10 +55,12 @@ def suite_of(server: dict[str, Any]) -> Suite:
     return evolve(SUITE, tools=tool_specs(server_of(server)))
 
 
-def ran_with(server: dict[str, Any], suite: Suite, out: Path) -> Ran:
-    with LoopbackProvider(Seeded()) as provider:
+def ran_with(
+    server: dict[str, Any], suite: Suite, out: Path, *, parallel: bool = False, limit_s: float | None = 30.0
+) -> Ran:
+    with LoopbackProvider(Seeded(parallel=parallel)) as provider:
         declared = {"kind": "openai", "model": "m", "base_url": provider.openai_url, "tools": {"mcp": server}}
-        return run_of(agent_from_mapping(declared, suite), out, provider)
+        return run_of(agent_from_mapping(declared, suite), out, provider, limit_s=limit_s)
 
 
 def test_tools_of_a_program_are_called_and_recorded(out: Path) -> None:
@@ -110,6 +112,28 @@ def test_a_tool_the_server_calls_failed_is_a_tool_error(out: Path, monkeypatch: 
     monkeypatch.setenv("DFAH_TEST_FAIL", "1")
     server = {"command": PROGRAM, "environment": ["DFAH_TEST_FAIL"]}
     assert ran_with(server, suite_of(server), out).statuses() == {"tool_error"}
+
+
+@pytest.mark.parametrize(
+    ("how", "kinds"), [("exit", {"tool_capture_incomplete"}), ("hang", {"episode_timeout"})], ids=["dies", "hangs"]
+)
+def test_a_server_that_is_lost_in_a_call_ends_its_episode_and_leaves_nothing(
+    how: str, kinds: set[str], out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DFAH_TEST_FAIL", how)
+    server = {"command": PROGRAM, "environment": ["DFAH_TEST_FAIL"]}
+    before = children()
+    # A server that died is started again within the next episode.
+    ran = ran_with(server, suite_of(server), out, limit_s=60.0 if how == "exit" else 6.0)
+    assert {episode.error and episode.error.kind for episode in ran.episodes} == kinds, ran.told
+    assert children() <= before
+
+
+def test_parallel_calls_of_a_server_are_recorded_in_the_order_asked_for(tmp_path: Path) -> None:
+    suite = suite_of({"command": PROGRAM})
+    ran = ran_with({"command": PROGRAM}, suite, tmp_path / "parallel", parallel=True)
+    assert ran.report.status == "complete", ran.told
+    assert ran.paths() == ran_with({"command": PROGRAM}, suite, tmp_path / "one by one").paths()
 
 
 def test_a_server_that_cannot_be_started_is_a_failed_episode(out: Path) -> None:
