@@ -23,7 +23,7 @@ from dfah_cli.metrics.beta import binomial_cdf_half
 from dfah_cli.metrics.family import pairwise
 
 Counts = Mapping[Any, int]
-Pattern = tuple[tuple[int, int], ...]
+CountPairs = tuple[tuple[int, int], ...]
 
 # Above this many additions per tap the distribution is made by Fourier transform: absolute error 1e-12 instead of
 # relative, which matters to no decision.
@@ -38,13 +38,13 @@ def drift_index(base: Counts, candidate: Counts) -> Fraction:
     return _drift(_pattern(base, candidate))
 
 
-def _pattern(base: Counts, candidate: Counts) -> Pattern:
+def _pattern(base: Counts, candidate: Counts) -> CountPairs:
     """Replays per value in both runs, without the values: most cases of a run share a few patterns."""
     return tuple(sorted((base.get(value, 0), candidate.get(value, 0)) for value in base.keys() | candidate.keys()))
 
 
 @lru_cache(maxsize=65_536)
-def _drift(pattern: Pattern) -> Fraction:
+def _drift(pattern: CountPairs) -> Fraction:
     base, candidate = zip(*pattern, strict=True)
     between = Fraction(sum(left * right for left, right in pattern), sum(base) * sum(candidate))
     return (pairwise(base) + pairwise(candidate)) / 2 - between
@@ -67,16 +67,21 @@ def drift_exact_p(cases: Sequence[tuple[Counts, Counts]]) -> DriftTest:
     """
     if not cases:
         raise ConfigurationError("drift needs at least one case present in both runs; found none")
-    patterns = Counter(_pattern(base, candidate) for base, candidate in cases)
+    return drift_of(Counter(_pattern(base, candidate) for base, candidate in cases))
+
+
+def drift_of(patterns: Mapping[CountPairs, int]) -> DriftTest:
+    """The same test of cases given as replays per value in both runs → how many cases are alike in them."""
     tables = [(_splits(*_pooled(pattern)), many) for pattern, many in patterns.items()]
     observed = sum((_drift(pattern) * many for pattern, many in patterns.items()), Fraction(0))
     scale = lcm(observed.denominator, *(value.denominator for table, _ in tables for value in table))
     supports = [({int(value * scale): weight for value, weight in table.items()}, many) for table, many in tables]
     p = _upper_tail(supports, int(observed * scale))
-    return DriftTest(mean=observed / len(cases), p=p, cases=len(cases))
+    cases = sum(patterns.values())
+    return DriftTest(mean=observed / cases, p=p, cases=cases)
 
 
-def _pooled(pattern: Pattern) -> tuple[tuple[int, ...], int]:
+def _pooled(pattern: CountPairs) -> tuple[tuple[int, ...], int]:
     """Sizes of the values in both runs together, and how many replays the base run has."""
     return tuple(sorted(left + right for left, right in pattern)), sum(left for left, _ in pattern)
 
@@ -100,9 +105,16 @@ def signflip_exact_p(differences: Sequence[int]) -> float:
 
     differences: integers (R·d_i for equal numbers of replays), one per case. 1.0 when all are zero.
     """
-    sizes = Counter(abs(value) for value in differences if value)
-    supports = [({size: 0.5, -size: 0.5}, many) for size, many in sizes.items()]
-    observed = abs(sum(differences))
+    return signflip_of(Counter(differences))
+
+
+def signflip_of(differences: Mapping[int, int]) -> float:
+    """The same test of differences → how many cases have them."""
+    sizes: Counter[int] = Counter()
+    for value, many in differences.items():
+        sizes[abs(value)] += many if value else 0
+    supports = [({size: 0.5, -size: 0.5}, many) for size, many in sizes.items() if many]
+    observed = abs(sum(value * many for value, many in differences.items()))
     if observed == 0:
         return 1.0
     return min(1.0, 2.0 * _upper_tail(supports, observed))

@@ -77,13 +77,17 @@ def joints(side: Measured) -> dict[GroupKey, Joint]:
     sequences = _keys(table, PathMode.SEQ)
     strong = _keys(table, PathMode.STRONG)
     order = table.order()
-    starts = np.searchsorted(table.group[order], np.arange(len(table.groups) + 1))
+    starts = np.searchsorted(table.group[order], np.arange(len(table.groups) + 1)).tolist()
     found: dict[GroupKey, Joint] = {}
-    decisions, seq, fine = table.decision[order], table.paths(PathMode.SEQ)[order], table.paths(PathMode.STRONG)[order]
-    for group in np.flatnonzero(side.run.columns.eligible):
-        part = slice(starts[group], starts[group + 1])
-        triples = zip(decisions[part], seq[part], fine[part], strict=True)
-        found[table.groups[int(group)]] = Counter((labels[d], sequences[s], strong[f]) for d, s, f in triples)
+    columns = (table.decision, table.paths(PathMode.SEQ), table.paths(PathMode.STRONG))
+    # Plain integers: taking them out of an array one by one costs more than everything else here.
+    triples = list(zip(*(column[order].tolist() for column in columns), strict=True))
+    for group in np.flatnonzero(side.run.columns.eligible).tolist():
+        counts: Counter[tuple[int, int, int]] = Counter(triples[starts[group] : starts[group + 1]])
+        joint: Joint = Counter()
+        for (d, s, f), many in counts.items():
+            joint[labels[d], sequences[s], strong[f]] += many
+        found[table.groups[group]] = joint
     return found
 
 

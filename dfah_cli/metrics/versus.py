@@ -10,21 +10,22 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from fractions import Fraction
 from functools import partial
-from itertools import groupby
 from math import lcm
 
+import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import NDArray
 
 from dfah_cli.errors import ConfigurationError
 from dfah_cli.metrics.comparison import (
     DriftTest,
-    drift_exact_p,
     drift_index,
     holm,
     mcnemar_exact_p,
-    signflip_exact_p,
+    signflip_of,
 )
 from dfah_cli.metrics.intervals import LEVEL, SEED, Interval, Sides, bounded_interval
+from dfah_cli.metrics.pair_patterns import Patterns, drifts, patterns_of, tally
 from dfah_cli.metrics.paired import (
     Joint,
     Joints,
@@ -32,10 +33,7 @@ from dfah_cli.metrics.paired import (
     PairedCase,
     Pairing,
     decisions,
-    metrics_at,
     pair,
-    sequences,
-    strong_paths,
 )
 from dfah_cli.metrics.power import cases_needed
 from dfah_cli.metrics.table import GroupKey
@@ -132,21 +130,32 @@ def compare_runs(
     Raises: EligibilityError when no case is eligible in both runs.
     """
     pairing = pair(base, candidate)
-    changes = _changes(pairing)
-    flags = changes.get("flags", []) if not pairing.rarefied else []
-    keys = [case.key for case in pairing.cases]
-    newly = tuple(key for key, change in zip(keys, flags, strict=False) if change > 0)
-    gone = tuple(key for key, change in zip(keys, flags, strict=False) if change < 0)
+    patterns = patterns_of(pairing)
+    changes = patterns.changes()
+    flags = changes.get("flags") if not pairing.rarefied else None
+    newly = _keys(pairing, patterns, [change > 0 for change in flags or ()])
+    gone = _keys(pairing, patterns, [change < 0 for change in flags or ()])
     return Comparison(
         pairing=pairing,
-        differences=tuple(_difference(name, values, pairing, level, seed) for name, values in changes.items()),
-        alarms=tuple(alarm for name in ("dar", "tar.seq") for alarm in _alarms(name, changes[name], pairing)),
-        drift=_drift(pairing),
-        flips=tuple(flip for case in pairing.cases if (flip := _flip(case)) is not None),
+        differences=tuple(_difference(name, values, patterns, level, seed) for name, values in changes.items()),
+        alarms=tuple(alarm for name in ("dar", "tar.seq") for alarm in _alarms(name, changes[name], patterns)),
+        drift=drifts(patterns),
+        flips=tuple(_flip(case) for case in _cases(pairing, patterns, patterns.moved())),
         newly_flagged=newly,
         no_longer_flagged=gone,
-        flags_p=mcnemar_exact_p(len(gone), len(newly)) if flags else None,
+        flags_p=None if flags is None else mcnemar_exact_p(len(gone), len(newly)),
     )
+
+
+def _cases(pairing: Pairing, patterns: Patterns, chosen: Sequence[bool]) -> list[PairedCase]:
+    """The cases whose pattern is chosen, in their order; none when nothing was chosen from."""
+    if not any(chosen):
+        return []
+    return [pairing.cases[place] for place in np.flatnonzero(np.array(chosen)[patterns.case]).tolist()]
+
+
+def _keys(pairing: Pairing, patterns: Patterns, chosen: Sequence[bool]) -> tuple[GroupKey, ...]:
+    return tuple(case.key for case in _cases(pairing, patterns, chosen))
 
 
 def non_inferiority(
@@ -166,34 +175,42 @@ def non_inferiority(
     Raises: EligibilityError; ConfigurationError for a metric that these runs do not have.
     """
     pairing = at_replays(pair(base, candidate), replays)
-    changes = _changes(pairing)
+    patterns = patterns_of(pairing)
+    changes = patterns.changes()
     unknown = sorted(set(margins) - set(changes))
     if unknown:
         raise ConfigurationError(f"no difference of {', '.join(unknown)} here; available: {', '.join(changes)}")
     return tuple(
-        _held(name, changes[name], pairing, margin, partial(bounded_interval, level=level, seed=seed))
+        _held(name, changes[name], pairing, patterns, margin, partial(bounded_interval, level=level, seed=seed))
         for name, margin in margins.items()
     )
 
 
 def _held(
-    name: str, values: Sequence[Fraction], pairing: Pairing, margin: float, interval: partial[Interval]
+    name: str,
+    values: Sequence[Fraction],
+    pairing: Pairing,
+    patterns: Patterns,
+    margin: float,
+    interval: partial[Interval],
 ) -> NonInferiority:
     # Turned so that a positive number is a loss of agreement, whatever the metric.
     sign = 1.0 if name in LARGER_IS_WORSE else -1.0
-    losses = [sign * float(value) for value in values]
-    tasks, widest = [case.key.task for case in pairing.cases], _widest(name, pairing.replays)
+    losses, widest = sign * _floats(values)[patterns.case], _widest(name, pairing.replays)
 
-    def limits(values: Sequence[float], of: Sequence[str]) -> tuple[Interval, Interval]:
-        both = (interval(values, of, -widest, widest, sides=sides) for sides in (Sides.UPPER, Sides.LOWER))
+    def limits(rows: NDArray[np.int64]) -> tuple[Interval, Interval]:
+        both = (
+            interval(losses[rows], patterns.task[rows], -widest, widest, sides=sides)
+            for sides in (Sides.UPPER, Sides.LOWER)
+        )
         upper, lower = both
         return upper, lower
 
     def decided(cases: int) -> bool:
-        rows = [place * len(losses) // cases for place in range(cases)]
-        return _judged(*limits([losses[r] for r in rows], [tasks[r] for r in rows]), margin) is not Verdict.INCONCLUSIVE
+        rows = np.arange(cases) * len(losses) // cases
+        return _judged(*limits(rows), margin) is not Verdict.INCONCLUSIVE
 
-    upper, lower = limits(losses, tasks)
+    upper, lower = limits(np.arange(len(losses)))
     verdict = _judged(upper, lower, margin)
     return NonInferiority(
         metric=name,
@@ -228,23 +245,20 @@ def at_replays(pairing: Pairing, replays: int | None) -> Pairing:
     return evolve(pairing, replays=replays, rarefied=True)
 
 
-def _changes(pairing: Pairing) -> dict[str, list[Fraction]]:
-    """candidate − base per metric and case; only metrics that every case has."""
-    before = [metrics_at(case.base, pairing.replays) for case in pairing.cases]
-    after = [metrics_at(case.candidate, pairing.replays) for case in pairing.cases]
-    names = [name for name in before[0] if all(name in numbers for numbers in (*before, *after))]
-    return {name: [new[name] - old[name] for old, new in zip(before, after, strict=True)] for name in names}
+def _floats(values: Sequence[Fraction]) -> NDArray[np.float64]:
+    return np.array([float(value) for value in values])
 
 
-def _difference(name: str, values: Sequence[Fraction], pairing: Pairing, level: float, seed: int) -> Difference:
-    widest = _widest(name, pairing.replays)
-    tasks = [case.key.task for case in pairing.cases]
+def _difference(name: str, values: Sequence[Fraction], patterns: Patterns, level: float, seed: int) -> Difference:
+    widest = _widest(name, patterns.replays)
+    signs = np.array([(value > 0) - (value < 0) for value in values])[patterns.case]
+    every = _floats(values)[patterns.case]
     return Difference(
         metric=name,
-        interval=bounded_interval([float(v) for v in values], tasks, -widest, widest, level=level, seed=seed),
-        rose=sum(value > 0 for value in values),
-        same=sum(value == 0 for value in values),
-        fell=sum(value < 0 for value in values),
+        interval=bounded_interval(every, patterns.task, -widest, widest, level=level, seed=seed),
+        rose=int((signs > 0).sum()),
+        same=int((signs == 0).sum()),
+        fell=int((signs < 0).sum()),
     )
 
 
@@ -256,38 +270,21 @@ def _widest(name: str, replays: int) -> float:
     return 2.0 * share if name == "gap" else share
 
 
-def _alarms(name: str, values: Sequence[Fraction], pairing: Pairing) -> list[TaskAlarm]:
-    tasks: list[str] = []
-    p_values: list[float] = []
-    pairs = zip((case.key.task for case in pairing.cases), values, strict=True)
-    for task, members in groupby(pairs, key=lambda item: item[0]):
-        changes = [change for _, change in members]
-        scale = lcm(*(change.denominator for change in changes))
-        tasks.append(task)
-        p_values.append(signflip_exact_p([int(change * scale) for change in changes]))
-    adjusted = holm(p_values)
+def _alarms(name: str, values: Sequence[Fraction], patterns: Patterns) -> list[TaskAlarm]:
+    scale = lcm(*(value.denominator for value in values))
+    scaled = [int(value * scale) for value in values]
+    p_values = [signflip_of(tally(scaled, patterns.times(task))) for task in range(len(patterns.tasks))]
     return [
         TaskAlarm(metric=name, task=task, p=p, p_holm=corrected)
-        for task, p, corrected in zip(tasks, p_values, adjusted, strict=True)
+        for task, p, corrected in zip(patterns.tasks, p_values, holm(p_values), strict=True)
     ]
 
 
-def _drift(pairing: Pairing) -> dict[str, DriftTest]:
-    found = {}
-    for name, values in (("decision", decisions), ("path.seq", sequences), ("path.strong", strong_paths)):
-        counted = [(values(case.base), values(case.candidate)) for case in pairing.cases]
-        usable = [(left, right) for left, right in counted if left is not None and right is not None]
-        if len(usable) == len(counted):
-            found[name] = drift_exact_p(usable)
-    return found
-
-
-def _flip(case: PairedCase) -> Flip | None:
-    old, new = _modes(case.base), _modes(case.candidate)
-    if old == new:
-        return None
+def _flip(case: PairedCase) -> Flip:
     drift = drift_index(decisions(case.base), decisions(case.candidate))
-    return Flip(task=case.key.task, case_id=case.key.case_id, old=old, new=new, drift=drift)
+    return Flip(
+        task=case.key.task, case_id=case.key.case_id, old=_modes(case.base), new=_modes(case.candidate), drift=drift
+    )
 
 
 def _modes(joint: Joint) -> tuple[str, ...]:
