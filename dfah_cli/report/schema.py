@@ -10,11 +10,11 @@ from typing import Any
 
 import attrs
 
+from dfah_cli.report.against import Move, TaskMove
 from dfah_cli.report.record import ReportColumns
 
 FORMAT = "dfah-report-1"
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
-COMPARISON = {"type": ["object", "null"], "required": ["base", "base_name", "refused", "moves", "found"]}
 HEX64 = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 
 
@@ -39,10 +39,23 @@ def report_schema() -> dict[str, Any]:
             "sequence_flags_per_100_cases": number,
             "tar_partial_order": {"type": ["object", "null"]},
             "gate": {"type": ["object", "null"], "required": ["passed", "verdict", "checks"]},
-            "comparison": COMPARISON,
+            "comparison": comparison_schema(),
         },
         "required": ["format", "report", "artifacts_verified", "flags_per_100_cases", "gate"],
     }
+
+
+def comparison_schema() -> dict[str, Any]:
+    """What the report says beside its baseline; `found` is what `dfah compare --json` has under the same names."""
+    told = {
+        "base": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
+        "base_name": {"type": "string"},
+        "refused": {"type": ["string", "null"]},
+        "moves": {"type": "array", "items": of(Move)},
+        "tasks": {"type": "array", "items": of(TaskMove)},
+        "found": {"type": ["object", "null"]},
+    }
+    return {"type": ["object", "null"], "properties": told, "required": list(told), "additionalProperties": False}
 
 
 def of(kind: Any) -> dict[str, Any]:

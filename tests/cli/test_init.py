@@ -12,6 +12,7 @@ import pytest
 from dfah_cli.cli.commands.init import name_of
 from dfah_cli.cli.main import main
 from dfah_cli.loading.strict_yaml import load
+from tests.cli.command import dfah
 
 
 def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
@@ -32,11 +33,10 @@ def test_a_new_project_lints_locks_tests_and_runs(tmp_path: Path, capsys: pytest
     folder = tmp_path / "Acme KYC"
     assert main(["init", str(folder)]) == 0
     assert "dfah-run -cn acme-kyc" in capsys.readouterr().out
+    for words, code in (("lint", 0), ("plan check", 2), ("plan lock", 0), ("plan check", 0)):
+        told = dfah(*words.split(), cwd=folder)
+        assert told.returncode == code, (words, told.stdout, told.stderr)
     for command, code in (
-        (("-m", "dfah_cli.cli.main", "lint"), 0),
-        (("-m", "dfah_cli.cli.main", "plan", "check"), 2),
-        (("-m", "dfah_cli.cli.main", "plan", "lock"), 0),
-        (("-m", "dfah_cli.cli.main", "plan", "check"), 0),
         (("-m", "dfah_cli.cli.hydra_app", "-cn", "acme-kyc", "mode=blocking", "report=[html,junit]"), 0),
         (("-m", "dfah_cli.cli.hydra_app", "suite=acme-kyc", "replays=2"), 0),
         (("-m", "pytest", "-q", "-p", "no:cacheprovider"), 0),

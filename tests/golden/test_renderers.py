@@ -82,7 +82,7 @@ def baseline() -> Baseline:
     earlier = {key: [("dismiss", path) for _, path in replays] for key, replays in HOSTILE.items()}
     run = a_run({**HOSTILE, **dict(list(earlier.items())[:2])}, model="model-v0")
     numbers = measure(run.table, replays=3)
-    return baseline_of(state_report(run, numbers), Measured(run.table, numbers))
+    return evolve(baseline_of(state_report(run, numbers), Measured(run.table, numbers)), commitment="7" * 64)
 
 
 SAMPLES = {
