@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from dfah.demo import toy_agent
+from dfah_cli.cli.main import main
 from dfah_cli.errors import ConfigurationError, ExitCode, LeaseError
+from dfah_cli.loading.documents import document_schema
 from dfah_cli.workflow.analyze import analyze
 from dfah_cli.workflow.copying import copy_run, pack_run
 from dfah_cli.workflow.diagnosis import diagnose
@@ -179,6 +183,14 @@ def test_a_packed_run_says_the_same_and_takes_what_comes_later(tmp_path: Path, s
     assert [event.what for event in history(URL)][-1] == "gate"
     assert pack_run(URL, remove_small=True).segments == packed.segments + 1
     assert verify_run(URL).exit_code is ExitCode.OK
+
+
+def test_the_commands_print_documents_of_their_schemas(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    replayed(URL)
+    for words in (["copy", URL, str(tmp_path / "run")], ["pack", URL, "--remove-small"]):
+        assert main([*words, "--json"]) == 0
+        document = json.loads(capsys.readouterr().out)
+        Draft202012Validator(document_schema(document["format"])).validate(document)
 
 
 def test_only_a_finished_run_in_an_object_storage_is_packed(tmp_path: Path) -> None:
