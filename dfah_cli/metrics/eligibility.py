@@ -13,6 +13,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from dfah_cli.metrics.agreement import group_counts
+from dfah_cli.metrics.distinct import distinct
 from dfah_cli.metrics.table import STATUSES, VALID, EpisodeTable
 
 DECISION = "decision_missing_or_invalid"
@@ -66,13 +67,13 @@ def _replay_reasons(present: NDArray[np.int64], replays: int | None) -> Iterator
         yield SINGLE, present == 1
         yield NO_REPLAY, present == 0
         return
-    for observed in np.unique(present[present != replays]):
+    for observed in distinct(present[present != replays]):
         yield f"expected_{replays}_replays_observed_{observed}", present == observed
 
 
 def _episode_reasons(table: EpisodeTable) -> Iterator[tuple[str, Groups]]:
     invalid = table.status != VALID
-    for index in np.unique(table.status[invalid]):
+    for index in distinct(table.status[invalid]):
         yield f"terminal_status_{STATUSES[index]}", _hit(table, table.status == index)
     yield DECISION, _hit(table, (table.decision < 0) | invalid)
     yield TRAJECTORY, _hit(table, table.path < 0)

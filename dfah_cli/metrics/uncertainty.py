@@ -9,6 +9,7 @@ from attrs import evolve, frozen
 
 from dfah_cli.metrics.agreement import IntArray
 from dfah_cli.metrics.columns import DECISION
+from dfah_cli.metrics.distinct import distinct
 from dfah_cli.metrics.intervals import (
     LEVEL,
     SEED,
@@ -53,7 +54,7 @@ def _modal_intervals(run: RunMeasurement, how: Confidence) -> dict[str, Interval
     replays = run.columns.replays[rows]
     most = int(replays.max())
     dar = _shares(run, run.columns.modal, DECISION)
-    found = {"dar": _bounded(run, dar, min(modal_floor(int(n), how.labels) for n in np.unique(replays)), 1.0, how)}
+    found = {"dar": _bounded(run, dar, min(modal_floor(n, how.labels) for n in distinct(replays)), 1.0, how)}
     for mode in _known_modes(run):
         found[f"tar.{mode}"] = _bounded(run, _shares(run, run.columns.modal, mode), 1.0 / most, 1.0, how)
     # One subtraction of integers: 2/3 − 1/3 must be the same number in every case.

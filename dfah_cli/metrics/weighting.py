@@ -9,6 +9,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from dfah_cli.metrics.agreement import IntArray
+from dfah_cli.metrics.distinct import distinct
 
 
 @frozen(kw_only=True, eq=False)
@@ -37,9 +38,9 @@ class Weighting:
         # number of tasks.
         sizes = np.repeat(self.size, self.size)
         total = Fraction(0)
-        for size in np.unique(self.size):
+        for size in distinct(self.size):
             rows = self.rows[sizes == size]
-            total += _sum(numerator[rows], denominator[rows]) / int(size)
+            total += _sum(numerator[rows], denominator[rows]) / size
         return total / int(self.tasks.size)
 
     def weights(self) -> tuple[Fraction, ...]:
@@ -60,6 +61,6 @@ def weighting(task: IntArray, eligible: NDArray[np.bool_]) -> Weighting:
 
 def _sum(numerator: IntArray, denominator: IntArray) -> Fraction:
     total = Fraction(0)
-    for value in np.unique(denominator):
-        total += Fraction(int(numerator[denominator == value].sum()), int(value))
+    for value in distinct(denominator):
+        total += Fraction(int(numerator[denominator == value].sum()), value)
     return total
