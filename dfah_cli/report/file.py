@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from json import dumps
+from collections.abc import Iterator, Mapping
 
 from dfah_cli.canonical import JSONValue, digest
 from dfah_cli.errors import ArtifactError, DFAHError
@@ -12,6 +11,7 @@ from dfah_cli.records.enums import ChannelState
 from dfah_cli.records.fields import SCHEMA_VERSION
 from dfah_cli.report.cases import Eligibility
 from dfah_cli.report.record import DetachedReport, ReportColumns
+from dfah_cli.report.spelling import readable
 
 IDENTITY = ("report_id", "report_sha256")
 DERIVED = ("total_cost_usd", "total_latency_ms")
@@ -33,13 +33,17 @@ def report_object(report: ReportColumns) -> dict[str, JSONValue]:
 
 def report_text(report: ReportColumns) -> str:
     """JSON a person can read: one key a line, one case a line, a final newline."""
-    return _text(report_object(report))
+    return "".join(readable(report))
 
 
 def recorded_text(report: ReportColumns) -> str:
     """The same for a run directory: a case leaves out what is `USUAL`, which is half of its line."""
-    written = report_object(report)
-    return _text({**written, "case_reports": [_shortened(case) for case in written["case_reports"]]})
+    return "".join(recorded(report))
+
+
+def recorded(report: ReportColumns) -> Iterator[str]:
+    """`recorded_text` in pieces."""
+    return readable(report, _shortened)
 
 
 def _shortened(case: Mapping[str, JSONValue]) -> dict[str, JSONValue]:
@@ -54,22 +58,6 @@ def _completed(case: JSONValue) -> JSONValue:
     if not isinstance(case, dict) or not isinstance(case.get("tar"), dict):
         return case
     return {**USUAL, **case, "tar": {"schema_version": SCHEMA_VERSION, **case["tar"]}}
-
-
-def _text(written: Mapping[str, JSONValue]) -> str:
-    lines = [f"  {_compact(name)}: {_lines(value)}" for name, value in written.items()]
-    return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
-def _lines(value: JSONValue) -> str:
-    if isinstance(value, list) and value:
-        return "[\n    " + ",\n    ".join(map(_compact, value)) + "\n  ]"
-    return _compact(value)
-
-
-def _compact(value: JSONValue) -> str:
-    # Without indentation the encoder is the fast one; suites can have a hundred thousand cases.
-    return dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def read_report(value: JSONValue, where: str) -> DetachedReport:

@@ -11,8 +11,9 @@ from dfah_cli.canonical import parse
 from dfah_cli.errors import DFAHError
 from dfah_cli.evidence.claims import Claim, Findings
 from dfah_cli.records.enums import ReplayMode
-from dfah_cli.report.file import read_report, recorded_text, report_text
+from dfah_cli.report.file import read_report, recorded
 from dfah_cli.report.record import DetachedReport, Report
+from dfah_cli.report.spelling import readable, says
 
 METRICS = (
     *("case_reports", "task_reports", "dar", "tar", "gap", "pairwise_decision", "pairwise_path", "exact", "intervals"),
@@ -51,10 +52,10 @@ def recheck_report(body: Mapping[str, Any], payload: bytes, fresh: Report, findi
     findings.checked(Claim.COMMITMENT)
     if body["commitment"] != fresh.commitment:
         findings.fail(Claim.COMMITMENT, f"report {ordinal} is announced with another commitment than the episodes have")
-    for spelled in (recorded_text, report_text):  # in full is how they were recorded at first
-        for mode in ReplayMode:
-            restated = in_mode(fresh, mode)
-            if spelled(restated).encode() == payload:
+    for mode in ReplayMode:
+        restated = in_mode(fresh, mode)
+        for spelled in (recorded, readable):  # in full is how they were recorded at first
+            if says(payload, spelled(restated)):
                 return restated
     _tell_difference(ordinal, payload, fresh, findings)
     return None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from attrs import Attribute, define, field
 from attrs import fields as fields_of
 
-from dfah_cli.canonical import JSONValue, digest_plain
+from dfah_cli.canonical import JSONValue
 from dfah_cli.errors import ValidationError
 from dfah_cli.records import fields
 from dfah_cli.records.codec import plain
@@ -29,6 +29,7 @@ from dfah_cli.report.cases import (
 )
 from dfah_cli.report.conversion import to_mode, to_status
 from dfah_cli.report.explain import CaseExplanation
+from dfah_cli.report.spelling import report_digest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -134,7 +135,7 @@ class ReportColumns:
     @cached_property
     def report_sha256(self) -> str:
         """Digest of everything the report says; the file carries it."""
-        return digest_plain(self.content)
+        return report_digest(self)
 
     @property
     def report_id(self) -> str:
