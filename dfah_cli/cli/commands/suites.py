@@ -90,6 +90,7 @@ def show(source: str, as_json: bool) -> int:
         "description": suite.description,
         "labels": list(suite.ontology),
         "tool_names": [tool.name for tool in suite.tools],
+        "parallel": [list(names) for names in suite.parallel_sets],
         "case_ids": [case.effective_case_id for case in suite.cases],
     }
     screen = Screen(as_json=as_json)
@@ -117,4 +118,6 @@ def _identity(source: Any) -> dict[str, Any]:
 
 
 def _text(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if not isinstance(value, list):
+        return str(value)
+    return ", ".join(" + ".join(one) if isinstance(one, list) else str(one) for one in value)
