@@ -22,8 +22,9 @@ async def run_local(runner: Runner, concurrency: int, agent: Agent | None = None
     if not left:
         return
     count = min(concurrency, left)
-    if agent is not None:
-        await opening(agent, count)
+    if agent is not None and not await _opened(agent, count, runner):
+        runner.finish()
+        return
     runner.watch().start()
     workers = [hidden(asyncio.ensure_future(runner.work())) for _ in range(count)]
     try:
@@ -65,6 +66,24 @@ async def opening(agent: Agent, workers: int) -> None:
     except BaseException:
         await closing(agent)
         raise
+
+
+async def _opened(agent: Agent, workers: int, runner: Runner) -> bool:
+    """Whether the adapter is ready; False when a stop was asked for before it was: a cluster may take minutes.
+
+    Raises: what `opening` raises.
+    """
+    ready = hidden(asyncio.ensure_future(opening(agent, workers)))
+    stopped = hidden(asyncio.ensure_future(runner.stopped.wait()))
+    try:
+        await asyncio.wait({ready, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        if ready.done():
+            ready.result()
+        return ready.done()
+    finally:
+        ready.cancel()
+        stopped.cancel()
+        await asyncio.wait({ready, stopped}, timeout=CLOSE_S)
 
 
 async def closing(agent: Agent) -> None:

@@ -87,7 +87,7 @@ class Runner:
         self._watched = observer is not silent
         self._turnstile = Turnstile(settings.concurrency, clock)
         self._next = self._in_flight = 0
-        self._freed, self._stopped = asyncio.Event(), asyncio.Event()
+        self._freed, self.stopped = asyncio.Event(), asyncio.Event()
         self.tally = Tally(spent_nusd=survey.spent_nusd)
 
     def request_stop(self, reason: str, why: str | None = None) -> None:
@@ -101,7 +101,7 @@ class Runner:
             self.tally.stop_reason = reason
             self._observe(Stopping(reason=reason, in_flight=self._in_flight, why=why))
             self._freed.set()
-            self._stopped.set()
+            self.stopped.set()
 
     def stop_now(self) -> None:
         """From here on cancelled calls count as stopped by the run."""
@@ -150,7 +150,7 @@ class Runner:
         """Whether the episode can be begun where it is to run; a run that is being stopped does not wait for that."""
         if not self._caller.prepares:
             return True
-        ready, stopped = asyncio.ensure_future(self._caller.ready()), asyncio.ensure_future(self._stopped.wait())
+        ready, stopped = asyncio.ensure_future(self._caller.ready()), asyncio.ensure_future(self.stopped.wait())
         try:
             await asyncio.wait({ready}, timeout=AT_ONCE_S)
             if not ready.done():
