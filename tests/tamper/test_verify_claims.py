@@ -11,6 +11,7 @@ import pytest
 from dfah_cli.canonical import canonical_bytes, parse
 from dfah_cli.errors import ArtifactError, ExitCode
 from dfah_cli.evidence.claims import Claim
+from dfah_cli.records.policy import GatePolicy
 from dfah_cli.report.file import read_report, report_text
 from dfah_cli.workflow.analyze import analyze
 from dfah_cli.workflow.verification import verify_run
@@ -220,3 +221,16 @@ def _second_report_cheaper() -> Callable[[str, bytes], bytes]:
         return restated(total_cost_nusd=1)(kind, payload) if kind == "report" and seen.count(kind) == 2 else payload
 
     return change
+
+
+def test_a_later_gate_record_can_be_taken_away_unseen_as_the_limits_say(tmp_path: Path) -> None:
+    run, agent = a_finished_run(tmp_path / "run"), a_scripted_agent({"A": [STEADY]})
+    replayed(agent, run, replays=2, gate=GatePolicy(min_dar=0.5))
+    last, sums = max((run / "segments").iterdir()), run / "SHA256SUMS"
+    assert not agent.calls
+    assert b'"t":"gate"' in last.read_bytes()
+    last.unlink()
+    (run / "gates" / "2.json").unlink()
+    kept = [line for line in sums.read_text().splitlines(True) if last.name not in line and "gates/2" not in line]
+    sums.write_text("".join(kept))
+    assert not broken(run)
