@@ -10,6 +10,7 @@ from typing import Any
 
 import attrs
 
+from dfah_cli.metrics.histogram import Histogram
 from dfah_cli.report.against import Move, TaskMove
 from dfah_cli.report.record import ReportColumns
 
@@ -40,6 +41,7 @@ def report_schema() -> dict[str, Any]:
             "tar_partial_order": {"type": ["object", "null"]},
             "gate": {"type": ["object", "null"], "required": ["passed", "verdict", "checks"]},
             "comparison": comparison_schema(),
+            "distributions": {"type": "array", "items": distribution_schema()},
         },
         "required": ["format", "report", "artifacts_verified", "flags_per_100_cases", "gate"],
     }
@@ -56,6 +58,17 @@ def comparison_schema() -> dict[str, Any]:
         "found": {"type": ["object", "null"]},
     }
     return {"type": ["object", "null"], "properties": told, "required": list(told), "additionalProperties": False}
+
+
+def distribution_schema() -> dict[str, Any]:
+    """What `dfah analyze --times --json` says of one kind of time or cost."""
+    told = {
+        "of": {"enum": ["latency_us", "cost_nusd"]},
+        "kind": {"enum": ["episode", "model", "tool"]},
+        "name": {"type": ["string", "null"]},
+        "histogram": of(Histogram),
+    }
+    return {"type": "object", "properties": told, "required": list(told), "additionalProperties": False}
 
 
 def of(kind: Any) -> dict[str, Any]:
