@@ -12,25 +12,28 @@ import sys
 import time
 from pathlib import Path
 
-CASES, REPLAYS = 100_000, 10
+SHAPES = ((10_000, 10), (100_000, 10), (333_334, 3))
 
 
-def report(folder: Path, sizes: tuple[int, ...] = (CASES // 10, CASES)) -> list[str]:
-    """A Markdown table, one row a size: seconds per step, peak memory."""
+def report(folder: Path, shapes: tuple[tuple[int, int], ...] = SHAPES) -> list[str]:
+    """A Markdown table, one row for so many cases with so many replays: seconds per step, peak memory."""
     from benchmarks.synthetic import write_run
 
-    lines = ["| episodes | verify s | measure s | state s | episodes/s | peak MiB |", "|---|---|---|---|---|---|"]
-    for cases in sizes:
+    lines = [
+        "| cases | replays | episodes | verify s | measure s | state s | episodes/s | peak MiB |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for cases, replays in shapes:
         place = folder.with_name(f"{folder.name}-{cases}")
-        write_run(place, cases, REPLAYS)
+        write_run(place, cases, replays)
         done = subprocess.run(
             [sys.executable, "-m", "benchmarks.million", str(place)], capture_output=True, text=True, check=True
         )
         found = json.loads(done.stdout)
-        total = found["verify"] + found["measure"] + found["state"]
+        steps = [found[step] for step in ("verify", "measure", "state")]
         lines.append(
-            f"| {cases * REPLAYS} | {found['verify']:.1f} | {found['measure']:.1f} | {found['state']:.1f} "
-            f"| {cases * REPLAYS / total:.0f} | {found['peak_mib']:.0f} |"
+            f"| {cases} | {replays} | {cases * replays} | {' | '.join(f'{seconds:.1f}' for seconds in steps)} "
+            f"| {cases * replays / sum(steps):.0f} | {found['peak_mib']:.0f} |"
         )
     return lines
 

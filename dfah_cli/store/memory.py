@@ -83,7 +83,8 @@ class MemoryReader:
         self.plan_bytes, self.manifest_bytes = facts.plan_bytes, facts.manifest_bytes
         self._store, self._facts = store, facts
 
-    def records(self) -> Iterator[tuple[str, Body]]:
+    def records(self, faults: list[ArtifactError] | None = None) -> Iterator[tuple[str, Body]]:
+        """See `LogReader.records`; beside these lines there are no files that could be wrong."""
         table = SlotTable(self._facts.episodes_planned, self._facts.manifest_hash)
         for line in list(self._store.lines):
             body = decode_body(line.raw)
