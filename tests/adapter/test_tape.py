@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from attrs import define, field
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dfah_cli.adapter.functions import Outcome, Raised, Returned
@@ -67,6 +67,7 @@ def replaying(kept: Kept, results: str = "first", latency: str = "none") -> Repl
     return ReplayingTapes(recorded=kept.answers, results=results, latency=latency)
 
 
+@settings(max_examples=40)
 @given(JSON)
 def test_a_replayed_result_is_the_recorded_one_and_has_the_same_digest(value: Any) -> None:
     kept = recorded(lambda **_: value, [{"q": 1}])
@@ -206,6 +207,7 @@ def test_an_answer_takes_the_time_that_was_asked_for(
     assert sum(waited) == least
 
 
+@settings(max_examples=40)
 @given(JSON)
 def test_an_answer_gives_back_what_it_was_made_of(value: Any) -> None:
     outcome = answer_of(Returned(value), 5).again()

@@ -5,7 +5,7 @@ from hashlib import sha256
 
 import pytest
 from attrs import evolve
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dfah_cli.canonical import digest
@@ -22,6 +22,7 @@ def redacted(call: ToolCall) -> ToolCall:
     return evolve(call, arguments={}, arguments_hash=call.argument_hash, arguments_redacted=True)
 
 
+@settings(max_examples=40)
 @given(SECRETS, VALUES, VALUES)
 def test_equal_values_have_equal_digests_under_one_key_and_different_values_different_ones(
     secret: bytes, one: dict[str, object], other: dict[str, object]
@@ -31,6 +32,7 @@ def test_equal_values_have_equal_digests_under_one_key_and_different_values_diff
     assert (key.digest(ARGUMENTS, digest(one)) == key.digest(ARGUMENTS, digest(other))) == same
 
 
+@settings(max_examples=40)
 @given(SECRETS, SECRETS, VALUES)
 def test_another_key_gives_other_digests_and_another_id(one: bytes, other: bytes, value: dict[str, object]) -> None:
     # HMAC pads a key with zeros, so these would be one key.
@@ -41,6 +43,7 @@ def test_another_key_gives_other_digests_and_another_id(one: bytes, other: bytes
     assert left.digest(RESULT, digest(value)) != right.digest(RESULT, digest(value))
 
 
+@settings(max_examples=40)
 @given(SECRETS, VALUES)
 def test_a_digest_is_neither_the_plain_one_nor_that_of_another_kind(secret: bytes, value: dict[str, object]) -> None:
     key, plain = DigestKey(secret), digest(value)

@@ -17,7 +17,7 @@ from dfah_cli.records.suite import Suite
 from dfah_cli.records.tool_spec import ToolSpec
 from tests.builders import PARAMETERS, a_manifest, a_wire
 
-CASES = 32
+CASES = 24
 LOOK = ToolSpec(name="look", input_schema={"type": "object", "properties": {"case": {"type": "string"}}})
 SUITE = Suite(
     suite_id="attribution",

@@ -52,7 +52,7 @@ def test_numbers_are_those_of_the_plain_run_and_no_plain_digest_is_recorded(tmp_
     assert ONE.encode() not in written
 
 
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(st.integers(0, 2**32))
 def test_equality_is_kept_within_a_run_and_across_runs_of_one_key(
     tmp_path_factory: pytest.TempPathFactory, seed: int
