@@ -188,6 +188,11 @@ def test_showing_a_plan_takes_at_most_three_times_as_long_as_importing_hydra(tmp
 
     plan = ("-m", "dfah_cli.cli.hydra_app", "suite=toy-risk", "plan=only")
     seconds(*plan)
-    # Taken in turns, best of each.
-    pairs = [(seconds("-c", "import hydra"), seconds(*plan)) for _ in range(7)]
-    assert min(plan for _, plan in pairs) <= 3 * min(hydra for hydra, _ in pairs)
+    hydra, shown = [], []
+    # Taken in turns, best of each, and no oftener than it needs to be seen.
+    for _ in range(7):
+        hydra.append(seconds("-c", "import hydra"))
+        shown.append(seconds(*plan))
+        if min(shown) <= 3 * min(hydra):
+            break
+    assert min(shown) <= 3 * min(hydra)
