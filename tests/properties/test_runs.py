@@ -20,7 +20,7 @@ RUNS = st.dictionaries(st.sampled_from("ABC"), st.lists(SCRIPTS, min_size=1, max
 def ran(paths: Any, **options: Any) -> tuple[Report, MemoryStore]:
     """The report of a run that is kept in memory."""
     store = MemoryStore()
-    kept, replay_module._run_store = replay_module._run_store, lambda path: store
+    kept, replay_module._run_store = replay_module._run_store, lambda path, shards: store
     try:
         return replayed(a_scripted_agent(paths), "run", **options), store
     finally:
