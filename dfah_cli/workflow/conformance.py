@@ -111,15 +111,8 @@ def check_agent(
     planned, ceiling = _planned(len(chosen), deep, estimated_max_episode_cost_usd)
     if announce is not None:
         announce(planned, ceiling)
-    design: dict[str, Any] = {
-        "suite": loaded,
-        "replays": REPLAYS,
-        "seed": SEED,
-        "estimated_max_episode_cost_usd": estimated_max_episode_cost_usd,
-        "episode_timeout_s": episode_timeout_s,
-        "limit": None if len(chosen) == len(loaded.cases) else len(chosen),
-        "observer": observer,
-    }
+    money = {"estimated_max_episode_cost_usd": estimated_max_episode_cost_usd}
+    design = {**_design(loaded, len(chosen)), **money, "episode_timeout_s": episode_timeout_s, "observer": observer}
     with _directory(out) as directory:
         checks, made = _examine({**design, "out": directory, "budget_usd": budget_usd}, candidate, wanted)
         if named is not None:
@@ -135,6 +128,16 @@ def check_agent(
     if raise_on_error:
         report.raise_for_failures()
     return report
+
+
+def _design(suite: Suite, cases: int) -> dict[str, Any]:
+    """Arguments of every replay of a preflight."""
+    return {
+        "suite": suite,
+        "replays": REPLAYS,
+        "seed": SEED,
+        "limit": None if cases == len(suite.cases) else cases,
+    }
 
 
 def _planned(cases: int, deep: bool, estimate: float | None) -> tuple[int, float | None]:
