@@ -65,11 +65,6 @@ def state_report(
         episodes_planned=plan.episodes_planned,
         episodes_completed=numbers.episodes,
         episodes_eligible=numbers.episodes_eligible,
-        dar=rounded(numbers.dar),
-        tar=tar_report(numbers.tar),
-        pairwise_decision=rounded(numbers.pairwise_decision),
-        pairwise_path=tar_report(numbers.pairwise_path),
-        exact=exact_shares(numbers.dar, numbers.tar[PathMode.SEQ]),
         total_cost_nusd=numbers.cost_nusd,
         total_latency_us=numbers.latency_us,
         budget_exceeded=over_budget,
@@ -94,10 +89,17 @@ def state_report(
 
 
 def _agreement(verified: VerifiedRun, numbers: RunMeasurement) -> dict[str, Any]:
-    """Cases, tasks, gap and intervals; where the suite declares calls parallel, partial order beside them."""
+    """Shares, cases, tasks and intervals; where the suite declares calls parallel, partial order beside them."""
     labels = len(verified.manifest.decision_ontology)
     cases, tasks, intervals = case_reports(numbers.cases), task_reports(numbers), metric_intervals(numbers, labels)
-    found = {"gap": signed_gap(numbers.gap, cases)}
+    found: dict[str, Any] = {
+        "dar": rounded(numbers.dar),
+        "tar": tar_report(numbers.tar),
+        "gap": signed_gap(numbers.gap, cases),
+        "pairwise_decision": rounded(numbers.pairwise_decision),
+        "pairwise_path": tar_report(numbers.pairwise_path),
+        "exact": exact_shares(numbers.dar, numbers.tar[PathMode.SEQ]),
+    }
     loose = under_partial_order(verified.table, verified.plan.replays)
     if loose is None:
         return found | {"case_reports": cases, "task_reports": tasks, "intervals": intervals}
