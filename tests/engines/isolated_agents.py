@@ -17,6 +17,7 @@ from dfah_cli.adapter.decorator import agent
 from dfah_cli.adapter.registry import ToolRegistry
 from dfah_cli.errors import AgentContractError, ToolExecutionError
 from dfah_cli.records.case import Case
+from dfah_cli.records.episode import Usage
 from dfah_cli.records.trajectory import Trajectory
 from tests.builders import a_call, a_manifest, a_suite, a_wire
 
@@ -24,6 +25,7 @@ SUITE = a_suite(("A",), tools=("T", "U", "k"))
 MANIFEST = a_manifest(SUITE)
 TOOLS = ToolRegistry()
 HELD: list[Any] = []
+LIMIT_S = 2.0
 
 
 class Odd(Exception):
@@ -271,6 +273,22 @@ async def negative_cost(case: Case, context: RunContext) -> Any:
 
 async def other_model(case: Case, context: RunContext) -> Any:
     return result(context, wire_request=a_wire(MANIFEST, model="other"))
+
+
+async def tells_and_raises(case: Case, context: RunContext) -> Any:
+    context.note_spent(Usage(input_tokens=7), cost_usd=0.5)
+    raise ValueError
+
+
+async def tells_and_hangs(case: Case, context: RunContext) -> Any:
+    context.note_spent(Usage(input_tokens=7), cost_usd=0.5)
+    await asyncio.sleep(60)
+
+
+async def waits_for_its_turn(case: Case, context: RunContext) -> Any:
+    with context.meter.waiting():
+        await asyncio.sleep(LIMIT_S * 1.2)
+    return await steady(case, context)
 
 
 def plain_steady(case: Case, context: RunContext) -> Any:

@@ -17,6 +17,7 @@ from dfah_cli.workflow.analyze import analyze
 from dfah_cli.workflow.analyze import episodes as recorded
 from dfah_cli.workflow.replay import Replay
 from tests.engines import isolated_agents
+from tests.engines.isolated_agents import LIMIT_S
 from tests.integrations.test_foreign import children
 
 WHERE = "tests.engines.isolated_agents"
@@ -67,7 +68,6 @@ ISOLATED = [
     ("leaves_a_thread", "valid", None),
     ("eats_memory", "provider_error", "MemoryError"),
 ]
-LIMIT_S = 2.0
 
 
 def isolated(behaviour: str, *, fresh: bool = False, memory_mb: int | None = 1024) -> IsolatedAgent:
@@ -131,6 +131,16 @@ def _text(place: Path) -> str:
         return place.read_text()
     except OSError:
         return ""
+
+
+@pytest.mark.parametrize("behaviour", ["tells_and_raises", "tells_and_hangs"])
+def test_what_a_failing_episode_told_of_its_cost_arrives(behaviour: str, out: Path) -> None:
+    for episode in run(isolated(behaviour), out):
+        assert (episode.status.value, episode.usage.input_tokens, episode.cost_usd) == ("provider_error", 7, 0.5)
+
+
+def test_waiting_in_a_worker_takes_no_time_of_the_episode(out: Path) -> None:
+    assert judged(run(isolated("waits_for_its_turn"), out)) == {("valid", None)}
 
 
 def test_processes_are_used_again_unless_fresh_ones_are_asked_for(
