@@ -41,7 +41,15 @@ def seaweedfs(folder: Path) -> Iterator[str]:
     # The other listeners of each are at its port and 10000.
     numbers = [f"{name}={port}" for name, port in zip(names[:4], ports, strict=False)]
     command = [str(weed), "-logtostderr=false", f"-logdir={folder}", "server", f"-dir={folder}", "-ip=127.0.0.1"]
-    command += ["-ip.bind=127.0.0.1", "-s3", "-s3.port.iceberg=0", "-s3.port.lance=0", "-master.volumeSizeLimitMB=64", "-volume.max=0", *numbers]
+    command += [
+        "-ip.bind=127.0.0.1",
+        "-s3",
+        "-s3.port.iceberg=0",
+        "-s3.port.lance=0",
+        "-master.volumeSizeLimitMB=64",
+        "-volume.max=0",
+        *numbers,
+    ]
     with _running(command, folder, ports[3]):
         _make_bucket(f"http://127.0.0.1:{ports[3]}")
         yield f"http://127.0.0.1:{ports[3]}"
