@@ -34,4 +34,6 @@ def ray() -> Any:
     """The module."""
     # No usage telemetry: before the import, which reads it.
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    # Without its head, Ray would end this process after a minute with the exit code of a failed gate.
+    os.environ.setdefault("RAY_gcs_rpc_server_reconnect_timeout_s", "86400")
     return import_module("ray")
