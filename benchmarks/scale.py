@@ -18,7 +18,8 @@ import orjson
 
 from benchmarks.fleet_model import Fleet, Totals, run_fleet
 from benchmarks.runner_model import OPENING_PUTS, Load, Storage, simulate
-from dfah_cli.store.places import RunUrl, bucket_of, open_store
+from dfah_cli.store.opening import open_store
+from dfah_cli.store.places import RunUrl, bucket_of
 from dfah_cli.store.protocol import Body, RunWriter, SlotState
 
 PUT_USD, GET_USD, GB_MONTH_USD = 5.0e-6, 0.4e-6, 0.023

@@ -21,7 +21,7 @@ def same_value(one: Any, other: Any) -> bool:
     if kind is type(other) and kind in _SCALARS:  # the usual case, without the abstract classes below
         return bool(one == other)
     if kind is dict and type(other) is dict:
-        return one.keys() == other.keys() and all([same_value(one[key], other[key]) for key in one])
+        return one.keys() == other.keys() and all(map(same_value, one.values(), map(other.__getitem__, one)))
     if isinstance(one, bool) or isinstance(other, bool):
         return type(one) is type(other) and bool(one == other)
     if isinstance(one, Mapping) and isinstance(other, Mapping):

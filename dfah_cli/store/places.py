@@ -1,4 +1,4 @@
-"""Where a run lies: a directory, or a URL of an object storage. The one function that opens either.
+"""Where a run lies: a directory, or a URL of an object storage.
 
 Credentials come from the environment alone (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_ENDPOINT_URL, …) and are
 never part of a place, a message or a record.
@@ -15,15 +15,7 @@ from typing import Any
 from attrs import frozen
 
 from dfah_cli.errors import ConfigurationError, OptionalDependencyError
-from dfah_cli.store import layout
 from dfah_cli.store.bucket import INSTALL, Bucket
-from dfah_cli.store.files import RunFiles
-from dfah_cli.store.follow import LogFollower
-from dfah_cli.store.host import Host
-from dfah_cli.store.log import LogStore
-from dfah_cli.store.object_store import ObjectStore, bound_shards
-from dfah_cli.store.occupancy import Holding, Occupancy, holding, holding_in
-from dfah_cli.store.sharded import ShardedStore
 
 SCHEME = "s3://"
 REQUEST_S = 60
@@ -138,60 +130,3 @@ def _allows_http() -> bool:
     endpoint = os.environ.get("AWS_ENDPOINT_URL") or os.environ.get("AWS_ENDPOINT") or ""
     local = re.match(r"http://(127\.\d+\.\d+\.\d+|localhost|\[::1\])(:\d+)?(/|$)", endpoint)
     return local is not None or os.environ.get("AWS_ALLOW_HTTP", "").lower() in ("1", "true")
-
-
-def open_store(value: str | Path | RunUrl, *, shards: int | None = None) -> LogStore | ShardedStore:
-    """The store at a place.
-
-    shards: how many logs a new run in an object storage gets; None takes what is bound, else one.
-    Raises: ConfigurationError.
-    """
-    place = place_of(value)
-    if isinstance(place, Path):
-        if shards not in (None, 1):
-            raise ConfigurationError(f"shards: {place} is a directory, which keeps one writer; it is for s3:// only")
-        return LogStore(place)
-    return store_in(bucket_of(place), shards=shards)
-
-
-def store_in(bucket: Bucket, *, shards: int | None = None) -> ObjectStore | ShardedStore:
-    """The store below a prefix."""
-    bound = bound_shards(bucket)
-    if bound is None:
-        copied = shards is not None and bucket.size(layout.PLAN) is not None
-        bound = 1 if copied else shards or 1
-    if shards is not None and shards != bound:
-        raise ConfigurationError(
-            f"{bucket.where} was made with shards={bound}, which is fixed; found shards={shards}. "
-            "Leave it out, or use a new place"
-        )
-    return ObjectStore(bucket) if bound == 1 else ShardedStore(bucket, bound)
-
-
-SERIOUS = (Occupancy.WRITING, Occupancy.UNKNOWN, Occupancy.UNREADABLE, Occupancy.STALE, Occupancy.FREE)
-
-
-def held(place: Place) -> Holding:
-    """Who writes the run; of several logs, whoever is most in the way.
-
-    Raises: StorageError, ConfigurationError when it cannot be read.
-    """
-    if isinstance(place, Path):
-        return holding(str(place))
-    found = [holding_in(files, Host()) for files in _logs(place)]
-    return min(found, key=lambda one: SERIOUS.index(one.occupancy))
-
-
-def followers(place: Place) -> list[LogFollower]:
-    """What follows the run as it is written, one for each of its logs.
-
-    Raises: ArtifactError when there is no plan yet.
-    """
-    return [LogFollower(str(place))] if isinstance(place, Path) else [LogFollower(files) for files in _logs(place)]
-
-
-def _logs(place: RunUrl) -> list[RunFiles]:
-    store = store_in(bucket_of(place))
-    if isinstance(store, ShardedStore) and not (place / layout.SEAL).is_file():
-        return [store.part(shard).open_files() for shard in range(store.shards)]
-    return [store.open_files()]

@@ -49,7 +49,7 @@ def open_run(path: str | Path | RunUrl, *, sync: bool = False) -> RunReader:
 
     Raises: ConfigurationError when there is none; ArtifactError when it cannot be read as one.
     """
-    from dfah_cli.store.places import open_store
+    from dfah_cli.store.opening import open_store
 
     place = place_of(path)
     if isinstance(place, Path) and not place.exists():

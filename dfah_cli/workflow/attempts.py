@@ -17,7 +17,8 @@ from dfah_cli.gate.record import gate_record
 from dfah_cli.records.codec import plain
 from dfah_cli.records.journal import time_text
 from dfah_cli.records.policy import GatePolicy
-from dfah_cli.store.places import open_store, place_of
+from dfah_cli.store.opening import open_store
+from dfah_cli.store.places import place_of
 from dfah_cli.workflow.analyze import Analysis
 from dfah_cli.workflow.publishing import known_gate, publish_gate, publish_report, published_report
 

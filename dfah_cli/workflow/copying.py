@@ -12,8 +12,9 @@ from dfah_cli.errors import ArtifactError, ConfigurationError, LeaseError
 from dfah_cli.evidence.claims import refuse_failures
 from dfah_cli.store import layout
 from dfah_cli.store.occupancy import Occupancy
+from dfah_cli.store.opening import held, open_store
 from dfah_cli.store.packing import Packed, pack
-from dfah_cli.store.places import Place, RunUrl, bucket_of, held, open_store, place_of
+from dfah_cli.store.places import Place, RunUrl, bucket_of, place_of
 from dfah_cli.store.safe_io import storage_errors
 from dfah_cli.store.sharded import ShardedStore
 from dfah_cli.store.transfer import DirectorySource, DirectoryTarget, Source, StorageSource, StorageTarget, Target

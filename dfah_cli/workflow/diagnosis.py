@@ -18,8 +18,8 @@ from dfah_cli.planning.plan import plan_from_bytes
 from dfah_cli.records.enums import EpisodeStatus
 from dfah_cli.records.run_plan import RunPlan
 from dfah_cli.store.occupancy import Holding, Occupancy
+from dfah_cli.store.opening import held as held_by
 from dfah_cli.store.places import Place, place_of
-from dfah_cli.store.places import held as held_by
 from dfah_cli.store.protocol import SlotState
 from dfah_cli.workflow.analyze import open_run
 from dfah_cli.workflow.verification import Verification, verify_run

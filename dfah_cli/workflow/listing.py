@@ -19,7 +19,8 @@ from dfah_cli.planning.plan import plan_from_bytes
 from dfah_cli.records.codec import record
 from dfah_cli.store import layout
 from dfah_cli.store.occupancy import Occupancy
-from dfah_cli.store.places import Place, RunUrl, bucket_of, held, names_in, open_store, place_of
+from dfah_cli.store.opening import held, open_store
+from dfah_cli.store.places import Place, RunUrl, bucket_of, names_in, place_of
 
 MAX_DEPTH = 4
 HEAD_BYTES = 1 << 14

@@ -10,18 +10,22 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attrs import evolve, field, frozen
 
-from dfah_cli.adapter.tape import RecordingTapes, ReplayingTapes, Tapes
 from dfah_cli.errors import ConfigurationError
-from dfah_cli.execution.session import Settings
 from dfah_cli.planning.plan import Design
 from dfah_cli.records import fields
 from dfah_cli.records.keyed import DigestKey
 from dfah_cli.records.run_plan import RunPlan
 from dfah_cli.records.tool_source import FIRST, LATENCIES, LIVE, MODES, NONE, RECORD, REPLAY, RESULTS, ToolSource
-from dfah_cli.workflow.tool_recording import Recording, RecordingFile, outside_of, read_recording
+
+# A plan is shown without what makes recordings and plays them.
+if TYPE_CHECKING:
+    from dfah_cli.adapter.tape import Tapes
+    from dfah_cli.execution.session import Settings
+    from dfah_cli.workflow.tool_recording import Recording, RecordingFile
 
 NAMED = fields.optional(fields.name)
 
@@ -61,6 +65,8 @@ class Observing:
         file = None if self.tools == LIVE or self.tools_file is None else Path(self.tools_file)
         recording, source = None, None
         if file is not None and self.tools == REPLAY:
+            from dfah_cli.workflow.tool_recording import read_recording
+
             recording = read_recording(file, secret, self.tools_key_env)
             source = ToolSource(
                 mode=REPLAY,
@@ -124,6 +130,8 @@ class Observed:
                 "have a part of the recording; record in a local out, and replay anywhere"
             )
         else:
+            from dfah_cli.workflow.tool_recording import outside_of
+
             outside_of(self.file, run_dir)
 
     @contextmanager
@@ -135,12 +143,17 @@ class Observed:
         settings = evolve(settings, digest_key=self.digest_key)
         if self.source is None or self.file is None:
             yield settings, Recorder(None)
-        elif self.recording is not None:
+            return
+        from dfah_cli.adapter.tape import RecordingTapes, ReplayingTapes
+
+        if self.recording is not None:
             tapes: Tapes = ReplayingTapes(
                 recorded=self.recording.answers, results=self.source.results, latency=self.source.latency
             )
             yield evolve(settings, tapes=tapes), Recorder(None)
         else:
+            from dfah_cli.workflow.tool_recording import RecordingFile
+
             with RecordingFile(self.file, plan, self.secret, key_env=self.key_env, started=started) as kept:
                 yield evolve(settings, tapes=RecordingTapes(kept)), Recorder(kept)
 

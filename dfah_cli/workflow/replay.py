@@ -233,7 +233,7 @@ class Replay:
 
 
 def _run_store(path: Path | RunUrl, shards: int | None) -> RunStore:
-    from dfah_cli.store.places import open_store
+    from dfah_cli.store.opening import open_store
 
     return open_store(path, shards=shards)
 

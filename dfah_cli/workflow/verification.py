@@ -98,7 +98,7 @@ def verify_run(
 
 
 def _reader(place: Path | RunUrl) -> LogReader | PartsReader:
-    from dfah_cli.store.places import open_store
+    from dfah_cli.store.opening import open_store
     from dfah_cli.store.reader import LogReader
     from dfah_cli.store.sharded import PartsReader
 

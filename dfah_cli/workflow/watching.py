@@ -14,7 +14,8 @@ from dfah_cli.planning.schedule import Schedule
 from dfah_cli.records.enums import EpisodeStatus
 from dfah_cli.store import layout
 from dfah_cli.store.follow import LogFollower
-from dfah_cli.store.places import Place, followers
+from dfah_cli.store.opening import followers
+from dfah_cli.store.places import Place
 from dfah_cli.workflow.listing import Listed, look, run_directories, state_of, verdict_of
 
 Body = Mapping[str, Any]

@@ -31,7 +31,7 @@ def _adapter(module: str, extra: str) -> Callable[[Path], object]:
 
 
 def _storage(folder: Path) -> object:
-    from dfah_cli.store.places import open_store
+    from dfah_cli.store.opening import open_store
 
     return open_store("s3://bucket/run")
 

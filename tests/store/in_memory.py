@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import pytest
 
-from dfah_cli.store import places
+from dfah_cli.store import opening, places
 from dfah_cli.store.bucket import Bucket
 from dfah_cli.store.places import SCHEME, RunUrl
 from dfah_cli.workflow import copying, listing
@@ -22,5 +22,5 @@ def object_storage(monkeypatch: pytest.MonkeyPatch) -> None:
         name, _, prefix = place.text.removeprefix(SCHEME).partition("/")
         return Bucket(stores[name], prefix, place.text, pause_s=0.0)
 
-    for module in (places, copying, listing):
+    for module in (opening, places, copying, listing):
         monkeypatch.setattr(module, "bucket_of", bucket_of)

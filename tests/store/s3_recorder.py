@@ -20,7 +20,8 @@ from typing import Any
 from dfah_cli.errors import DFAHError, FencedError, LeaseError
 from dfah_cli.store.host import Host
 from dfah_cli.store.object_store import ObjectStore
-from dfah_cli.store.places import RunUrl, bucket_of, open_store
+from dfah_cli.store.opening import open_store
+from dfah_cli.store.places import RunUrl, bucket_of
 from dfah_cli.store.protocol import Body, RunWriter, SlotState
 from tests.contract.store_contract import MANIFEST, a_plan, an_episode, an_intent, fixed_clock, planned
 

@@ -23,7 +23,8 @@ from tests.store.test_log import ScriptedHost
 pytest.importorskip("obstore", reason="make services")
 
 from dfah_cli.store.object_store import ObjectStore
-from dfah_cli.store.places import RunUrl, bucket_of, open_store
+from dfah_cli.store.opening import open_store
+from dfah_cli.store.places import RunUrl, bucket_of
 
 PROJECT = Path(__file__).parents[2]
 NUMBERS = count()

@@ -19,7 +19,7 @@ from obstore.store import MemoryStore
 
 from dfah_cli.store.bucket import Bucket
 from dfah_cli.store.object_store import ObjectStore, bound_shards
-from dfah_cli.store.places import store_in
+from dfah_cli.store.opening import store_in
 from dfah_cli.store.sharded import ShardedStore
 
 EPISODES = 12
