@@ -1,4 +1,4 @@
-"""`Replay(isolation=…)`: worker processes for an agent that is there as an object, found again by its name."""
+"""`Replay(isolation=…, engine=…)`: workers for an agent that is there as an object, found again by its name."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from dfah_cli.adapter.contract import Agent
 from dfah_cli.errors import ConfigurationError
 from dfah_cli.records.codec import plain
+from dfah_cli.records.engine import ENGINES, Engine
 from dfah_cli.records.suite import Suite
 from dfah_cli.workflow.request import ISOLATIONS
 
@@ -23,19 +24,37 @@ def isolation_of(value: str | None, memory_mb: int | None) -> str | None:
     return value
 
 
-def isolated(agent: Agent, suite: Suite, isolation: str | None, memory_mb: int | None) -> Agent:
-    """The agent itself, or what stands for it where its episodes run in processes of their own.
+def engine_of(value: Engine | str, isolation: str | None) -> Engine:
+    """The checked engine, from itself or its name.
 
-    Raises: ConfigurationError when no process could load the agent by a name.
+    Raises: ConfigurationError for another value, or for worker processes beside a cluster.
     """
-    if isolation is None:
+    if isinstance(value, str) and value in ENGINES:
+        value = Engine(name=value)
+    if not isinstance(value, Engine):
+        raise ConfigurationError(f"engine: found {value!r:.40}; expected {' or '.join(ENGINES)}, or an Engine")
+    if isolation is not None and value.name != "local":
+        raise ConfigurationError(f"isolation needs engine='local'; {value.name} has processes of its own")
+    return value
+
+
+def placed(agent: Agent, suite: Suite, engine: Engine, isolation: str | None, memory_mb: int | None) -> Agent:
+    """The agent itself, or what stands for it where its episodes run elsewhere: in processes or on a cluster.
+
+    Raises: ConfigurationError when no worker could load the agent by a name; OptionalDependencyError with the install
+    command when the engine's package is missing.
+    """
+    if isolation is None and engine.name == "local":
         return agent
+    named = {"adapter": reference_of(agent), "agent": {}, "suite": None, "content": plain(suite)}
+    if engine.name == "ray":
+        from dfah_cli.engines.ray.agent import RayAgent
+
+        return RayAgent(agent, suite, {**named, "memory_mb": None}, engine)
     from dfah_cli.engines.isolation.agent import IsolatedAgent
     from dfah_cli.engines.isolation.process import Load
 
-    reference = reference_of(agent)
-    where = Load(adapter=reference, agent={}, suite=None, content=plain(suite), memory_mb=memory_mb)
-    return IsolatedAgent(agent, suite, where, fresh=isolation == "fresh")
+    return IsolatedAgent(agent, suite, Load(**named, memory_mb=memory_mb), fresh=isolation == "fresh")
 
 
 def reference_of(agent: Agent) -> str:
@@ -50,6 +69,6 @@ def reference_of(agent: Agent) -> str:
             if value is agent and not name.startswith("_"):
                 return f"{module_name}:{name}"
     raise ConfigurationError(
-        "isolation: a worker process loads the agent by its name, and no imported module has it under one; put it into "
+        "isolation, engine: a worker loads the agent by its name, and no imported module has it under one; put it into "
         "a module of its own as a global (`agent = …`), import it from there, and run that"
     )

@@ -20,6 +20,7 @@ from dfah_cli.execution.events import Observer, silent
 from dfah_cli.execution.session import Settings
 from dfah_cli.gate.evaluate import GateResult, Verdict
 from dfah_cli.planning.plan import Design, PlannedRun, default_directory_name, make_plan
+from dfah_cli.records.engine import Engine
 from dfah_cli.records.enums import ReplayMode
 from dfah_cli.records.manifest import Manifest
 from dfah_cli.records.policy import GatePolicy
@@ -29,7 +30,7 @@ from dfah_cli.store.places import RunUrl
 from dfah_cli.store.protocol import RunStore
 from dfah_cli.version import __version__
 from dfah_cli.workflow.arguments import MAX_SHARDS, flag, mode_of, money, place, policy_of, whole
-from dfah_cli.workflow.isolating import isolated, isolation_of
+from dfah_cli.workflow.isolating import engine_of, isolation_of, placed
 from dfah_cli.workflow.observing import Observing
 from dfah_cli.workflow.recording import Job, Recorded, record_run
 from dfah_cli.workflow.telemetry import Session, Telemetry
@@ -72,6 +73,7 @@ class Replay:
         schedule: str = "shuffled",
         isolation: str | None = None,
         worker_memory_mb: int | None = None,
+        engine: Engine | str = "local",
         tools_mode: str = "live",
         tools_file: str | Path | None = None,
         tools_key_env: str | None = None,
@@ -89,6 +91,7 @@ class Replay:
         recorded beside the run and never hashed; its `parent` is the run that this one succeeds. tools_mode: live,
         record or replay; see docs/recorded-tools.md for the options beside it. digest_key_env: names the variable with
         the key of digests. isolation: process for episodes in worker processes, fresh for a new one each.
+        engine: ray for episodes on a Ray cluster, or an `Engine` that says which and how; see docs/engines.md.
         otel: send spans to the endpoint of the `OTEL_*` variables; otel_file: write them to a file.
         Raises: ConfigurationError (ValidationError for a value of the wrong type) before anything is written.
         """
@@ -136,6 +139,7 @@ class Replay:
         self.out = None if out is None else place("out", out)
         self.isolation = isolation_of(isolation, worker_memory_mb)
         self.worker_memory_mb = worker_memory_mb
+        self.engine = engine_of(engine, self.isolation)
         self.shards = None if shards is None else whole("shards", shards, MAX_SHARDS)
         self.store = DEFAULT_STORE if store is None else place("store", store)
         self.recover_stale_lease = flag("recover_stale_lease", recover_stale_lease)
@@ -188,7 +192,7 @@ class Replay:
         return recorded.report
 
     def _record(self, agent: Agent, halt: Halt | None) -> Recorded:
-        agent = isolated(agent, self.suite, self.isolation, self.worker_memory_mb)
+        agent = placed(agent, self.suite, self.engine, self.isolation, self.worker_memory_mb)
         job = evolve(self._job(agent), halt=halt)
         run, session = self.output_path(job.manifest), Session(self.telemetry, self.observer)
         observer = session if self.telemetry.wanted else self.observer

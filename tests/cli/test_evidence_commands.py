@@ -10,6 +10,8 @@ import shutil
 import subprocess
 import tarfile
 import zipfile
+from importlib import metadata
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
@@ -272,6 +274,21 @@ def test_doctor_names_each_state_and_what_to_do(
     assert [found["state"] for found in (sealed, resumable, damaged)] == ["sealed", "resumable", "damaged"]
     assert "original command" in resumable["advice"][0]
     assert "gate record" in damaged["advice"][0]
+
+
+def test_doctor_tells_of_optional_packages_and_never_fails_for_one(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def version(name: str) -> str:
+        if name == "ray":
+            raise PackageNotFoundError(name)
+        return "0.10.0" if name == "obstore" else found(name)
+
+    found = metadata.version
+    monkeypatch.setattr(metadata, "version", version)
+    checks = {check["check"]: (check["status"], check["detail"]) for check in document(capsys, "doctor")["checks"]}
+    assert checks["ray"] == ("optional", "not installed; for engine=ray: pip install 'dfah-cli[ray]'")
+    assert checks["obstore"] == ("pass", "0.10.0, for runs in an object storage")
 
 
 def test_doctor_gives_the_exact_command_that_recovers_a_stale_lease(here: Path) -> None:

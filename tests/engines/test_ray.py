@@ -27,7 +27,7 @@ from dfah_cli.workflow.analyze import episodes as recorded
 from dfah_cli.workflow.replay import Replay
 from dfah_cli.workflow.request import RunRequest
 from dfah_cli.workflow.run import RunResult, execute
-from tests.engines import isolated_agents
+from tests.engines import isolated_agents, ray_agents
 from tests.engines.ray_agents import CASES
 
 pytest.importorskip("ray", reason="needs the package ray: pip install 'dfah-cli[ray]'")
@@ -185,6 +185,14 @@ def test_without_losses_the_report_is_that_of_the_local_engine(tmp_path: Path, c
     assert one.report.run_plan_sha256 == other.report.run_plan_sha256
     numbers = ("status", "dar", "tar", "gap", "exact", "intervals", "flagged_groups", "ineligible_groups")
     assert [getattr(one.report, name) for name in numbers] == [getattr(other.report, name) for name in numbers]
+
+
+def test_python_takes_an_agent_to_a_cluster_by_its_name(out: Path, calls: Path) -> None:
+    agent: Any = ray_agents.steady
+    engine = Engine(name="ray", episodes_per_worker=4, cpus_per_episode=0.1)
+    report = Replay(suite=ray_agents.SUITE, replays=2, limit=4, out=out, concurrency=4, engine=engine).run(agent)
+    assert (report.status, set(called(calls).values())) == (ReportStatus.COMPLETE, {1})
+    assert str(os.getpid()) not in {line.split()[2] for line in calls.read_text().splitlines()}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`Replay(isolation=…)`: an agent that is there as an object is found again by its name."""
+"""`Replay(isolation=…, engine=…)`: an agent that is there as an object is found again by its name."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ def test_an_agent_is_found_under_the_name_a_module_has_it() -> None:
     assert reference_of(agent) == "tests.engines.isolated_agents:steady_agent"
 
 
-def test_an_agent_without_a_name_is_refused_before_anything_is_written(out: Path) -> None:
+@pytest.mark.parametrize("elsewhere", [{"isolation": "process"}, {"engine": "ray"}])
+def test_an_agent_without_a_name_is_refused_before_anything_is_written(elsewhere: dict[str, Any], out: Path) -> None:
     agent = a_scripted_agent()
     with pytest.raises(ConfigurationError, match="no imported module has it"):
-        Replay(suite=agent.suite, replays=2, out=out, isolation="process").run(agent)
+        Replay(suite=agent.suite, replays=2, out=out, **elsewhere).run(agent)
     assert not out.exists()
 
 
@@ -41,6 +42,9 @@ def test_an_agent_without_a_name_is_refused_before_anything_is_written(out: Path
         ({"isolation": "thread"}, "isolation: found 'thread'; expected process or fresh"),
         ({"worker_memory_mb": 512}, "worker_memory_mb"),
         ({"isolation": "process", "worker_memory_mb": 1}, "worker_memory_mb"),
+        ({"engine": "dask"}, "engine: found 'dask'; expected local or ray, or an Engine"),
+        ({"engine": None}, "engine: found None; expected local or ray"),
+        ({"engine": "ray", "isolation": "fresh"}, "isolation needs engine='local'"),
     ],
 )
 def test_a_wrong_choice_is_refused(options: dict[str, Any], message: str) -> None:

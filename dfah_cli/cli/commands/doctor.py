@@ -14,6 +14,9 @@ from dfah_cli.errors import DFAHError, ExitCode
 Row = tuple[str, str, str]
 PACKAGES = ("attrs", "cattrs", "click", "hydra-core", "omegaconf", "jsonschema", "numpy", "orjson", "rich", "structlog")
 
+# Package -> the extra that brings it, and what needs it.
+OPTIONAL = {"ray": ("ray", "engine=ray"), "obstore": ("s3", "runs in an object storage")}
+
 
 @click.command(name="doctor")
 @click.argument("run", metavar="[RUN]", required=False)
@@ -57,6 +60,11 @@ def _installation() -> Iterator[Row]:
             yield name, "pass", version(name)
         except PackageNotFoundError:
             yield name, "fail", f"not installed; run: python -m pip install {name}"
+    for name, (extra, wanted) in OPTIONAL.items():
+        try:
+            yield name, "pass", f"{version(name)}, for {wanted}"
+        except PackageNotFoundError:
+            yield name, "optional", f"not installed; for {wanted}: pip install 'dfah-cli[{extra}]'"
     clash = shared_import_name()
     yield "import name", "fail" if clash else "pass", clash or "dfah belongs to dfah-cli alone"
     yield from _suites()
