@@ -51,13 +51,17 @@ def plan_power(rate: float, expected: float, *, power: float = 0.8, level: float
     """
     _check_share("power", power)
     if not 0.0 <= expected < rate:
-        raise ConfigurationError(f"expected rate {expected} is not below the limit {rate}; no number of cases helps")
+        raise ConfigurationError(
+            f"expected rate {expected:.4g} is not below the limit {rate:.4g}; no number of cases helps"
+        )
     for allowed in range(MOST_ALLOWED + 1):
         cases = plan_max_rate(rate, allowed=allowed, level=level)
         chance = binomial_cdf(allowed, cases, expected)
         if chance >= power:
             return RatePlan(cases=cases, allowed=allowed, certifies=rate, level=level, chance=chance)
-    raise ConfigurationError(f"expected rate {expected} is too close to the limit {rate}: choose a wider distance")
+    raise ConfigurationError(
+        f"expected rate {expected:.4g} is too close to the limit {rate:.4g}: choose a wider distance"
+    )
 
 
 def pass_chance(cases: int, allowed: int, rate: float) -> float:

@@ -78,11 +78,19 @@ def quoted(value: str) -> str:
 
 def spoken(**pairs: object) -> str:
     """The same pairs in words, for people; None is left out."""
-    return " · ".join(
-        f"{key.replace('_', ' ')} {escape(str(value))}" for key, value in pairs.items() if value is not None
-    )
+    return " · ".join(f"{key.replace('_', ' ')} {_told(value)}" for key, value in pairs.items() if value is not None)
+
+
+def _told(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return escape(str(value))
 
 
 def fact(**pairs: object) -> str:
-    """One line of `key=value` pairs; None is left out."""
-    return " ".join(f"{key}={quoted(str(value))}" for key, value in pairs.items() if value is not None)
+    """One line of `key=value` pairs; None is left out, and a truth value is spelled as in JSON."""
+    return " ".join(f"{key}={quoted(_spelled(value))}" for key, value in pairs.items() if value is not None)
+
+
+def _spelled(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -211,6 +211,19 @@ def test_log_of_one_case_shows_only_its_events(finished: Path, capsys: pytest.Ca
     assert called(capsys, "log", finished, "--case", "nobody")[0] == 2
 
 
+def test_log_tells_people_dollars_and_seconds_and_programs_exact_numbers(
+    finished: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert " latency_us=" in called(capsys, "log", finished)[1]
+    for name, value in (("FORCE_COLOR", "1"), ("NO_COLOR", "1"), ("COLUMNS", "300")):
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("CI", raising=False)
+    told = called(capsys, "log", finished)[1]
+    assert re.search(r"latency [0-9.]+ ms", told)
+    assert "capture tool arguments no" in told
+    assert not re.search(r" (nusd|us|sha256|w) ", told)
+
+
 def test_log_of_a_damaged_run_shows_what_precedes_the_damage_and_ends_with_3(
     finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from click.testing import CliRunner, Result
 
-from dfah_cli.cli.commands.measure import measure
+from dfah_cli.cli.commands.measure import _interval, measure
 from tests.loading.replays.lines import a_file, a_line
 
 
@@ -52,3 +52,8 @@ def test_numbers_come_with_intervals_and_the_warning_that_no_gate_takes_them(tmp
     found = ran(replays(tmp_path))
     assert 'dar="0.667 (' in found.stdout
     assert 'evidence=external gate="not accepted"' in found.stdout
+
+
+def test_an_interval_with_signs_has_no_dash_between_its_limits() -> None:
+    assert _interval({"value": 0.0, "low": -0.5, "high": 0.5}) == "0.000 (-0.500 to 0.500)"
+    assert _interval({"value": 0.5, "low": 0.25, "high": 0.75}) == "0.500 (0.250 – 0.750)"

@@ -18,9 +18,13 @@ def ran(*arguments: str) -> Result:
 def test_a_plan_is_told_in_one_sentence() -> None:
     found = ran("--max-flag-rate", "0.05", "--expect", "0.01").stdout
     assert found == (
-        "124 cases x 3 replays = 372 calls: at most 2 flags show a flag rate below 5.00% (95% confidence); "
-        "passes 87% of agents with a true rate of 1.0%, 5.0% of agents at the limit\n"
+        "124 cases × 3 replays = 372 calls: at most 2 flags show a flag rate below 5.00 per 100 (95 % confidence); "
+        "passes 87 % of agents with a true rate of 1.0 per 100, 5.0 % of agents at the limit\n"
     )
+
+
+def test_a_confidence_is_not_rounded_to_certainty() -> None:
+    assert "(99.5 % confidence)" in ran("--budget-calls", "600", "--confidence", "0.995").stdout
 
 
 def test_without_an_expectation_the_choices_are_shown() -> None:

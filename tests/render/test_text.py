@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfah_cli.render.text import PLAIN, escape, fact, quoted, writable
+from dfah_cli.render.text import PLAIN, escape, fact, quoted, spoken, writable
 
 
 @pytest.mark.parametrize(
@@ -61,6 +61,11 @@ def test_a_value_is_quoted_when_a_line_would_be_split_at_it(value: str, shown: s
 
 def test_a_fact_leaves_out_what_is_none() -> None:
     assert fact(metric="dar", value="0.9", low=None, n=3) == "metric=dar value=0.9 n=3"
+
+
+def test_a_truth_value_is_a_word_for_people_and_json_for_programs() -> None:
+    assert spoken(sealed=True, torn=False) == "sealed yes · torn no"
+    assert fact(sealed=True, torn=False) == "sealed=true torn=false"
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,9 @@ from dfah_cli.cli.screen import Screen
 if TYPE_CHECKING:
     from dfah_cli.workflow.history import Event
 
+NAMES = {"w": "writer", "no": "segment", "sha256": "digest", "policy_sha256": "policy"}
+"""What a field of a record is called on a terminal, where its own name says too little."""
+
 
 @click.command(name="log")
 @click.argument("run", metavar="RUN")
@@ -54,6 +57,17 @@ def _show(event: Event, screen: Screen) -> None:
     case = {} if event.case_id is None else {"case": event.case_id}
     if screen.tables:
         clock = "" if event.at is None else event.at[:19].replace("T", " ")
-        screen.prose(f"{clock:<19}  {event.what:<13}  {spoken(**case, **facts)}")
+        screen.prose(f"{clock:<19}  {event.what:<13}  {spoken(**case, **dict(map(_for_people, facts.items())))}")
     else:
         screen.fact(n=event.n, at=event.at or "none", what=event.what, **case, **facts)
+
+
+def _for_people(fact: tuple[str, Any]) -> tuple[str, Any]:
+    """Amounts in dollars and spans in seconds, under names that say so."""
+    from dfah_cli.report.words import duration, money
+
+    name, value = fact
+    for suffix, spell in (("_nusd", money), ("_us", duration)):
+        if name.endswith(suffix):
+            return name.removesuffix(suffix), spell(value)
+    return NAMES.get(name, name), value

@@ -114,9 +114,9 @@ def _beside(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _interval(found: Mapping[str, Any] | None) -> str:
-    from dfah_cli.report.words import UNAVAILABLE, share
+    from dfah_cli.report.words import UNAVAILABLE, between, share
 
-    return UNAVAILABLE if found is None else f"{share(found['value'])} ({share(found['low'])} – {share(found['high'])})"
+    return UNAVAILABLE if found is None else f"{share(found['value'])} ({between((found['low'], found['high']))})"
 
 
 def _csv_lines(cases: list[dict[str, Any]]) -> Iterator[str]:

@@ -49,12 +49,19 @@ command = power
 
 def sentence(plan: Mapping[str, Any]) -> str:
     """One plan in words."""
-    calls = f"{plan['cases']} cases x {plan['replays']} replays = {plan['calls']} calls"
+    from dfah_cli.report.words import count
+
+    calls = f"{count(plan['cases'], 'case')} × {plan['replays']} replays = {plan['calls']:,} calls"
     money = "" if plan["cost_usd"] is None else f", about ${plan['cost_usd']:,.2f}"
-    allowed = "no flag" if plan["allowed"] == 0 else f"at most {plan['allowed']} flag{'s' * (plan['allowed'] > 1)}"
+    allowed = "no flag" if plan["allowed"] == 0 else f"at most {count(plan['allowed'], 'flag')}"
     verb = "show" if plan["allowed"] > 1 else "shows"
-    shows = f"{allowed} {verb} a flag rate below {plan['certifies']:.2%} ({plan['level']:.0%} confidence)"
+    sure = f"{plan['level'] * 100:g} % confidence"
+    shows = f"{allowed} {verb} a flag rate below {plan['certifies'] * 100:.2f} per 100 ({sure})"
     if plan["chance"] is None:
         return f"{calls}{money}: {shows}"
-    passes = f"passes {plan['chance']:.0%} of agents with a true rate of {plan['expected']:.1%}"
-    return f"{calls}{money}: {shows}; {passes}, {plan['chance_at_limit']:.1%} of agents at the limit"
+    passes = f"passes {_percent(plan['chance'])} of agents with a true rate of {plan['expected'] * 100:.1f} per 100"
+    return f"{calls}{money}: {shows}; {passes}, {_percent(plan['chance_at_limit'], 1)} of agents at the limit"
+
+
+def _percent(share: float, digits: int = 0) -> str:
+    return f"{share * 100:.{digits}f} %"
