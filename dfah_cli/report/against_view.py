@@ -92,18 +92,18 @@ def against_view(against: Against, gate: GateView | None = None) -> AgainstView:
     cases, replays = len(found.pairing.cases), found.pairing.replays
     return AgainstView(
         base=name,
-        sentence=_sentence(found),
+        sentence=finding_sentence(found),
         scope=f"{words.count(cases, 'case')} eligible in both, {replays} replays each",
         rows=tuple(_row(move, checks.get(move.key)) for move in against.moves),
         tasks=against.tasks,
-        drift=_drift(found.drift),
-        alarms=tuple(_alarms(found)),
+        drift=drift_rows(found.drift),
+        alarms=tuple(alarm_sentences(found)),
         flips=tuple(
             FlipRow(case_id=f.case_id, task=f.task, old=" or ".join(f.old), new=" or ".join(f.new)) for f in found.flips
         ),
         newly_flagged=tuple(key.case_id for key in found.newly_flagged),
         no_longer_flagged=tuple(key.case_id for key in found.no_longer_flagged),
-        flags=_flags(found),
+        flags=flags_sentence(found),
         remarks=tuple(_remarks(against, found)),
     )
 
@@ -138,10 +138,10 @@ def _row(move: Move, gate: GateRow | None) -> MoveRow:
     )
 
 
-def _sentence(found: Comparison) -> str:
+def finding_sentence(found: Comparison) -> str:
     """What moved, and whether chance explains it."""
     cases, flips = len(found.pairing.cases), len(found.flips)
-    rows = [row for row in _drift(found.drift) if row.reading == MOVED]
+    rows = [row for row in drift_rows(found.drift) if row.reading == MOVED]
     if flips:
         p = found.drift["decision"].p
         decided = any(row.level == LEVELS["decision"] for row in rows)
@@ -157,7 +157,8 @@ def _sentence(found: Comparison) -> str:
     return f"Nothing moved more than chance explains: {words.count(cases, 'case')} decide as in the baseline."
 
 
-def _drift(tests: Mapping[str, DriftTest]) -> tuple[DriftRow, ...]:
+def drift_rows(tests: Mapping[str, DriftTest]) -> tuple[DriftRow, ...]:
+    """Each level of identity, and whether chance explains how far it moved."""
     # Corrected over the levels: three questions about one pair of runs.
     adjusted = holm([test.p for test in tests.values()])
     return tuple(
@@ -171,14 +172,16 @@ def _drift(tests: Mapping[str, DriftTest]) -> tuple[DriftRow, ...]:
     )
 
 
-def _alarms(found: Comparison) -> Iterator[str]:
+def alarm_sentences(found: Comparison) -> Iterator[str]:
+    """The tasks that moved more than chance explains."""
     for alarm in found.alarms:
         if alarm.p_holm < ALARM:
             name = NAMES[alarm.metric.replace(".", "_")]
             yield f"{name} of task {alarm.task} moved ({words.chance(alarm.p_holm)}, corrected over the tasks)"
 
 
-def _flags(found: Comparison) -> str:
+def flags_sentence(found: Comparison) -> str:
+    """How many flags came and went; empty when that cannot be counted."""
     if found.flags_p is None:
         return ""
     new, gone = len(found.newly_flagged), set(found.no_longer_flagged)

@@ -35,6 +35,22 @@ def test_without_a_margin_nothing_is_judged(runs: Path) -> None:
     assert set(told["drift"]) == {"decision", "path.seq", "path.strong"}
 
 
+def test_a_terminal_is_told_the_finding_first_and_only_what_there_is(runs: Path) -> None:
+    terminal = {"FORCE_COLOR": "1", "NO_COLOR": "1", "COLUMNS": "100"}
+    lines = dfah("compare", "one", "one", "--margin-dar", "0.5", cwd=runs, env=terminal).stdout.splitlines()
+    assert lines[0] == "Nothing moved more than chance explains: 46 cases decide as in the baseline."
+    text = "\n".join(lines)
+    for word in ("DAR", "TAR.seq", "flags / 100", "chance explains it", "Both are the same evidence.", "cases needed"):
+        assert word in text
+    for word in ("tar_seq", "tar.seq", "per 100 cases", "rarefied", "decision changed", "newly flagged:"):
+        assert word not in text
+    moved = dfah("compare", "one", "five", "--rarefy", cwd=runs, env=terminal).stdout
+    assert "both are seen at 3" in moved
+    piped = dfah("compare", "one", "one", cwd=runs).stdout
+    assert "paired=tar.seq change=" in piped
+    assert "rarefied=false" in piped
+
+
 def test_a_margin_is_proven_or_the_cases_it_needs_are_named(runs: Path) -> None:
     wide = dfah("compare", "one", "again", "--margin-dar", "0.5", "--json", cwd=runs)
     assert (wide.returncode, documents(wide)["verdict"]) == (0, "pass")

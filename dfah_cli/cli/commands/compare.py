@@ -48,6 +48,10 @@ def command(base: str, candidate: str, as_json: bool, **asked: Any) -> int:
     screen = Screen(as_json=as_json)
     if screen.json:
         screen.document(document(answer))
+    elif screen.tables:
+        from dfah_cli.cli.comparison import show_comparison
+
+        show_comparison(answer, screen, asked["confidence"])
     else:
         _show(answer, screen)
     screen.flush()
