@@ -5,7 +5,8 @@ Needs a table that kept its distinct paths; without them only the ladder can be 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -51,11 +52,15 @@ class RunDiagnosis:
 
 @frozen(kw_only=True)
 class CaseDiagnosis:
-    """One case. paths: in replay order. reference: the medoid path. alignments: of each replay to the reference."""
+    """One case. paths: in replay order. reference: the medoid path. alignments: of each replay to the reference.
+
+    variants: paths by tool names.
+    """
 
     decisions: tuple[str | None, ...]
     paths: tuple[Path, ...]
     reference: Path
+    variants: tuple[Variant, ...]
     ladder: Ladder | None
     first_divergence: int | None
     tree: PrefixNode
@@ -90,13 +95,20 @@ def diagnose_case(table: EpisodeTable, group: int) -> CaseDiagnosis:
     if not found:
         raise ConfigurationError("this case has no replay with an observed trajectory: nothing to diagnose")
     _, decisions, paths = found[0]
+    return diagnose_paths(decisions, paths)
+
+
+def diagnose_paths(decisions: Sequence[str | None], paths: Sequence[Path]) -> CaseDiagnosis:
+    """How the replays of one case differ. decisions, paths: of each replay with an observed trajectory, one or more."""
     names = [tuple(step[0] for step in path) for path in paths]
     typical = medoid(names)
-    reference = paths[names.index(typical)] if typical is not None else ()
+    alike = Counter(path for name, path in zip(names, paths, strict=True) if name == typical)
+    ((reference, _),) = alike.most_common(1)
     return CaseDiagnosis(
         decisions=tuple(decisions),
         paths=tuple(paths),
         reference=reference,
+        variants=variants((0, decision, path) for decision, path in zip(decisions, paths, strict=True)),
         ladder=ladder(paths),
         first_divergence=first_divergence(paths),
         tree=prefix_tree(paths),

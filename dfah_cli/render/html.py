@@ -21,6 +21,7 @@ from dfah_cli.report.divergence import Branch, divergence_tree
 from dfah_cli.report.overview import Overview
 from dfah_cli.report.record import ReportColumns
 from dfah_cli.report.rows import PROOF_NAMES, CaseRow, proof_columns
+from dfah_cli.report.typical import typical_texts
 from dfah_cli.report.view import ReportView, view_of
 
 if TYPE_CHECKING:
@@ -165,10 +166,11 @@ def unjudged_object(detail: CaseDetail) -> dict[str, Any]:
 
 def _replays(detail: CaseDetail | None) -> dict[str, Any]:
     if detail is None:
-        return {"strip": [], "tree": []}
+        return {"strip": [], "tree": [], "why": []}
     labels = [label for label, _ in detail.decisions]
     tree = list(tree_lines(divergence_tree(detail.variants))) if detail.variants else []
-    return {"strip": [_cell(cell, labels) for cell in detail.replays], "tree": tree}
+    why = [escape(told) for told in typical_texts(detail)]
+    return {"strip": [_cell(cell, labels) for cell in detail.replays], "tree": tree, "why": why}
 
 
 def _cell(cell: ReplayCell, labels: list[str]) -> list[Any]:

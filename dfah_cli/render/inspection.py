@@ -16,6 +16,14 @@ from dfah_cli.report.details import CaseDetail
 from dfah_cli.report.divergence import Branch, Parting, divergence_tree, first_parting, parting
 from dfah_cli.report.record import ReportColumns
 from dfah_cli.report.rows import CaseRow
+from dfah_cli.report.typical import (
+    changed_texts,
+    path_text,
+    typical_object,
+    typical_path,
+    typical_texts,
+    variant_objects,
+)
 
 WIDE = 10_000
 
@@ -35,6 +43,7 @@ def case_lines(detail: CaseDetail, case: CaseReport | None, width: int = WIDE) -
 
 def _ending(detail: CaseDetail, case: CaseReport | None) -> Iterator[str]:
     yield from _partings(detail)
+    yield from map(escape, typical_texts(detail))
     if case is not None and case.tar_partial_order is not None:
         yield (
             f"TAR.seq {words.share(case.tar.seq)}; {words.share(case.tar_partial_order.seq)} where calls declared "
@@ -137,10 +146,24 @@ def case_facts(detail: CaseDetail, case: CaseReport | None) -> Iterator[str]:
     found = first_parting(detail)
     if found is not None:
         yield fact(parts_at=words.parting_text(found), cause=str(found.cause))
+    yield from _typical_facts(detail)
+
+
+def _typical_facts(detail: CaseDetail) -> Iterator[str]:
+    found = typical_path(detail)
+    if found is None:
+        return
+    yield fact(typical=path_text(found.names), path=found.path)
+    for named in found.named:
+        decided = ", ".join(f"{label} {times}" for label, times in named.decisions) or words.UNAVAILABLE
+        yield fact(variant=path_text(named.path), replays=named.count, decisions=decided)
+    for told in changed_texts(detail, found):
+        yield fact(differs=told)
 
 
 def case_document(detail: CaseDetail, case: CaseReport | None) -> dict[str, Any]:
     """The same as JSON; hashes in full."""
+    found = typical_path(detail)
     return {
         "format": "dfah-case-1",
         "case_id": detail.case_id,
@@ -156,6 +179,8 @@ def case_document(detail: CaseDetail, case: CaseReport | None) -> dict[str, Any]
         ],
         "paths": [{"replays": list(v.replays), "steps": [list(step) for step in v.steps]} for v in detail.variants],
         "first_parting": _parting_object(first_parting(detail)),
+        "typical": typical_object(found),
+        "variants": variant_objects(found),
     }
 
 

@@ -46,6 +46,7 @@ def _lines(view: ReportView) -> Iterator[str]:
     yield from _against(view)
     yield from _tasks(view)
     yield from _cases(view)
+    yield from _diagnosis(view)
     yield from _reasons(view)
     yield from _checks(view)
     yield ""
@@ -141,6 +142,20 @@ def _cases(view: ReportView) -> Iterator[str]:
     if view.attention > len(shown):
         yield ""
         yield f"… {view.attention - len(shown)} more"
+
+
+def _diagnosis(view: ReportView) -> Iterator[str]:
+    """Each table folded, with its title in sight."""
+    for found in view.diagnosis:
+        yield ""
+        yield f"<details><summary>{escape(found.title)}</summary>"
+        yield ""
+        yield from _table(found.columns, (tuple(code(cell) if cell else "" for cell in row) for row in found.rows))
+        if found.rest:
+            yield ""
+            yield f"… {found.rest} more"
+        yield ""
+        yield "</details>"
 
 
 def _reasons(view: ReportView) -> Iterator[str]:

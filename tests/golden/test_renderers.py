@@ -26,6 +26,7 @@ from dfah_cli.render.terminal import report_renderables
 from dfah_cli.report.against import Against, held_against
 from dfah_cli.report.baseline import Baseline, baseline_of, named
 from dfah_cli.report.details import CaseDetail, case_details
+from dfah_cli.report.diagnosis import DiagnosisTable, diagnosis
 from dfah_cli.report.record import Report
 from dfah_cli.report.state import state_report
 from dfah_cli.report.view import ReportView, view_of
@@ -50,10 +51,12 @@ class Sample(NamedTuple):
     details: tuple[CaseDetail, ...]
     ineligible: Sequence[tuple[str, str, tuple[str, ...]]]
     against: Against | None = None
+    diagnosis: tuple[DiagnosisTable, ...] = ()
 
     @property
     def view(self) -> ReportView:
-        return view_of(self.report, gate=gate_view(self.result), details=self.details, against=self.against)
+        gate = gate_view(self.result)
+        return view_of(self.report, gate=gate, details=self.details, against=self.against, diagnosis=self.diagnosis)
 
 
 def sample(
@@ -67,11 +70,13 @@ def sample(
     numbers = measure(run.table, replays=3)
     report = state_report(run, numbers)
     measured = Measured(run.table, numbers)
+    paths = a_table(groups, status=status, keep_examples=True)
     policy = POLICY if base is None else BASE_POLICY
     return Sample(
         report=report,
         result=Gate(policy).evaluate(report, Grounds(measured=measured, baseline=base)) if gated else None,
-        details=tuple(case_details(a_table(groups, status=status, keep_examples=True))),
+        details=tuple(case_details(paths)),
+        diagnosis=diagnosis(paths, numbers).tables,
         ineligible=[(g.task, g.case_id, g.reasons) for g in numbers.groups if not g.eligible],
         against=None if base is None else held_against(base, "base.json", report, named(measured)),
     )

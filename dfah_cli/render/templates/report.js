@@ -84,6 +84,7 @@
       item.append(make("code", steps), " ", make("span", "replays " + replays, "who"));
       return item;
     }));
+    byId("d-why").replaceChildren(...row.why.map((told) => make("li", told)));
     byId("d-replays").replaceChildren(...row.strip.map((cell) => make("li", told(cell))));
     dialog.showModal();
   };
