@@ -20,6 +20,8 @@ PROSE = 24
 BETWEEN = 2
 SHORT = 10
 LEAST_NAME = 16
+WHOLE_NAME = 48
+"""A name of up to so many columns is shown in full, so that it can be copied; other columns go first."""
 
 Cell = str | tuple[str, ...]
 """One line, or several."""
@@ -52,7 +54,7 @@ def roster(
     widest = [_width((name, *column)) for name, column in zip(names, zip(*cells, strict=True), strict=True)]
     kept, gone = list(range(len(names))), []
     for name in spare:
-        if _room(widest, kept, width) >= min(LEAST_NAME, widest[0]):
+        if _room(widest, kept, width) >= min(WHOLE_NAME, widest[0]):
             break
         gone.append(name)
         kept.remove(names.index(name))

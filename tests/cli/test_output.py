@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 from pathlib import Path
@@ -315,3 +316,15 @@ def test_every_command_has_an_example_in_its_help(here: Path) -> None:
 
 def test_the_root_of_the_project_is_not_written_to() -> None:
     assert not (ROOT / "run").exists()
+
+
+def test_parts_of_instability_are_a_table_on_a_terminal_of_80_columns(here: Path) -> None:
+    split = shlex.split("attribute --agent dfah.demo:unstable_toy_agent --out split --tools-file split.jsonl")
+    piped = dfah(*split, cwd=here).stdout
+    assert re.search(r'^instability="flag rate" live="0\.500 \([0-9.]+ – [0-9.]+\)" tool_results=', piped, re.M)
+    env = {"FORCE_COLOR": "1", "NO_COLOR": "1", "COLUMNS": "80"}
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", dfah(*split, cwd=here, env=env).stdout).splitlines()
+    start = next(n for n, line in enumerate(lines) if line.startswith("instability "))
+    assert [line.split("  ")[0] for line in lines[start + 1 :] if line[:1].strip()][:6] == [
+        "live", "tool results", "tool latency", "scheduling", "agent", "left over",
+    ]  # fmt: skip

@@ -77,6 +77,13 @@ def test_columns_share_the_room_and_keep_their_least(pairs: list[tuple[int, int]
     assert all(low <= width <= high for low, width, high in zip(least, widths, widest, strict=True))
 
 
+def test_a_roster_shows_a_name_in_full_so_that_it_can_be_copied_and_leaves_out_columns_instead() -> None:
+    names = ("run", "suite", "changed")
+    rows = [(".dfah/runs/compliance-triage-18e5ada51c68", "compliance-triage 1.0.0", "2026-11-30 18:52")]
+    for width in range(50, 100):
+        assert rows[0][0] in printed(roster(names, rows, width, ("changed", "suite")), width)[1], width
+
+
 def test_a_roster_leaves_out_columns_before_it_cuts_names_to_nothing() -> None:
     names = ("run", "suite", "state")
     rows = [("runs/compliance-triage-2026-11-30", "compliance-triage 1.0.0", "sealed")]

@@ -12,6 +12,7 @@ from dfah_cli.cli.screen import Screen
 
 if TYPE_CHECKING:
     from dfah_cli.metrics.attribution import Part
+    from dfah_cli.render.grid import Cell
     from dfah_cli.workflow.attribution import Announcement, Attribution
 
 
@@ -109,6 +110,7 @@ def _show_plan(announced: Announcement, screen: Screen) -> None:
 
 
 def _show(found: Attribution, screen: Screen) -> None:
+    from dfah_cli.report.words import UNAVAILABLE, share, signed
     from dfah_cli.workflow.attribution import NAMES, sentences
 
     arms = [
@@ -119,15 +121,35 @@ def _show(found: Attribution, screen: Screen) -> None:
     screen.table(("arm", "frozen", "status", "called", "not_judged", "not_recorded", "run"), arms)
     if found.splits:
         sources = tuple(found.splits[0].sources)
-        rows = [
-            (NAMES[one.metric], _cell(one.live), *(_cell(one.sources[name]) for name in sources), _cell(one.remaining),
-             "-" if one.unexplained is None else f"{one.unexplained:+.3f}")
+        rows: list[tuple[Cell, ...]] = [
+            (NAMES[one.metric], *map(_lines, (one.live, *(one.sources[name] for name in sources), one.remaining)),
+             UNAVAILABLE if one.unexplained is None else signed(share(one.unexplained)))
             for one in found.splits
         ]  # fmt: skip
-        named = tuple(name.replace(" ", "_") for name in sources)
-        screen.table(("instability", "live", *named, "agent", "left_over"), rows)
+        _show_parts(("instability", "live", *sources, "agent", "left over"), rows, screen)
     screen.prose(*sentences(found))
 
 
-def _cell(part: Part | None) -> str:
-    return "-" if part is None else f"{part.value:.3f} [{part.low:.3f}, {part.high:.3f}]"
+def _show_parts(names: tuple[str, ...], rows: list[tuple[Cell, ...]], screen: Screen) -> None:
+    if not screen.tables:
+        screen.table([name.replace(" ", "_") for name in names], [map(_one_line, row) for row in rows])
+        return
+    from dfah_cli.render.grid import grid
+
+    # A row for each source: there may be more of them than a terminal has room for beside each other.
+    metrics, *sources = zip(names, *rows, strict=True)
+    screen.line()
+    screen.show(grid([_one_line(name) for name in metrics], sources, screen.width))
+    screen.line()
+
+
+def _one_line(cell: Cell) -> str:
+    value, *limits = (cell,) if isinstance(cell, str) else cell
+    return f"{value} ({limits[0]})" if limits else value
+
+
+def _lines(part: Part | None) -> tuple[str, ...]:
+    """The part, and below it its interval."""
+    from dfah_cli.report.words import UNAVAILABLE, between, share
+
+    return (UNAVAILABLE,) if part is None else (share(part.value), between((part.low, part.high)))
