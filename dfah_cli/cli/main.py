@@ -37,7 +37,7 @@ COMMANDS = {
     "measure": ("measure", "Measure replays that were recorded elsewhere."),
     "power": ("power", "Cases, replays, calls and money that a claim needs."),
     "report": ("report", "Write a run's report as HTML, Markdown, JSON or JUnit XML."),
-    "export": ("export", "Write tables (CSV, Parquet) or an every-eval-ever record."),
+    "export": ("export", "Write tables, spans (OTLP) or an Every Eval Ever record."),
     "plan": ("plan", "Show, lock, check and compare the frozen plans of run configs."),
     "lint": ("lint", "Check configs and suites: strict YAML and JSON Schema."),
     "suites": ("suites", "List, validate and show suites."),

@@ -55,7 +55,7 @@ def check_seen_alike(one: Seen, other: Seen, *, cross_tools: bool) -> None:
             f"the digests were recorded under different keys ({ids}): equal paths look different; use runs of one key"
         )
     if answering(one.tools) != answering(other.tools) and not cross_tools:
-        places = f"{told(one.tools)}; {told(other.tools)}"
+        places = f"one run: {told(one.tools)}; the other: {told(other.tools)}"
         raise ManifestMismatchError(
             f"the tool results come from different places ({places}), which alone changes every number; "
             "compare them all the same with --allow-cross-tools"

@@ -12,6 +12,7 @@ from attrs import frozen
 
 from dfah_cli.canonical import JSONValue, parse
 from dfah_cli.evidence.verify import VerifiedRun
+from dfah_cli.report.words import count
 from dfah_cli.store.places import RunUrl
 
 PLAN = "plan.json"
@@ -33,7 +34,8 @@ class Relatives:
         if self.same_plan:
             named = ", ".join(self.same_plan[:5]) + (", …" if len(self.same_plan) > 5 else "")
             told.append(
-                f"of the same plan, beside this run: {named} ({len(self.same_plan)}); what is no copy is another try"
+                f"beside this run, {count(len(self.same_plan), 'more run')} of the same plan: {named}; "
+                "what is no copy is another try, of which this verdict does not know"
             )
         if self.parent is not None:
             told.append(

@@ -84,8 +84,8 @@ def _newest_statement(checked: CheckedRun, run_dir: Path | RunUrl) -> bytes:
     for run, report, record in _verdicts(checked):
         return statement(run, report, record, seal_sha256=seal_digest(run_dir) or "")
     raise ConfigurationError(
-        f"{run_dir}: no gate was applied when it was run, so there is no result to sign; "
-        "repeat the original command with --policy (nothing is called again)"
+        f"{run_dir}: no gate was applied to all of its episodes, so there is no result to sign; "
+        f"apply one first: dfah gate {run_dir} POLICY"
     )
 
 

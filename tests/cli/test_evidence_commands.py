@@ -498,7 +498,10 @@ def test_only_a_sealed_and_gated_run_is_signed(
     spent(tmp_path / "unfinished", 2.0, gate=POLICY)
     assert called(capsys, "sign", tmp_path / "unfinished", "--key", keys)[0] == 2
     a_finished_run(tmp_path / "ungated", gate=None)
-    assert called(capsys, "sign", tmp_path / "ungated", "--key", keys)[0] == 2
+    assert main(["sign", str(tmp_path / "ungated"), "--key", str(keys)]) == 2
+    assert f"dfah gate {tmp_path / 'ungated'} POLICY" in capsys.readouterr().err
+    assert called(capsys, "gate", tmp_path / "ungated", "strict")[0] == 0
+    assert called(capsys, "sign", tmp_path / "ungated", "--key", keys)[0] == 0
     shutil.copytree(finished, run := tmp_path / "run")
     (run / "gates" / "1.json").write_text("{}")
     assert called(capsys, "sign", run, "--key", keys)[0] == 3

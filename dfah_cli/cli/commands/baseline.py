@@ -17,7 +17,7 @@ def command() -> None:
     """
 
 
-@command.command(name="accept")
+@command.command(name="accept", short_help="Write a verified run as a small file for review.")
 @click.argument("run", metavar="RUN")
 @stacked(
     option("-o", "--output", metavar="FILE", default=None, help="Where to write it; standard output without."),

@@ -126,7 +126,7 @@ def check(as_json: bool) -> int:
     return 0
 
 
-@command.command(name="diff")
+@command.command(name="diff", short_help="Explain what changes between two sets of plans.")
 @click.argument("before", metavar="A")
 @click.argument("after", metavar="[B]", required=False)
 @stacked(

@@ -24,6 +24,7 @@ def command(run: str, key: str, output: str | None, as_json: bool) -> int:
 
     \b
     dfah keygen release
+    dfah gate .dfah/runs/first strict
     dfah sign .dfah/runs/first --key release
     dfah verify .dfah/runs/first --key release.pub
     """

@@ -74,7 +74,7 @@ def validate(source: str, as_json: bool) -> int:
     return 0
 
 
-@command.command(name="show")
+@command.command(name="show", short_help="Show what a suite asks: labels, tools, tasks, cases.")
 @click.argument("source", metavar="NAME|FILE")
 @COMMON
 def show(source: str, as_json: bool) -> int:
