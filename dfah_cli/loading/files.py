@@ -45,8 +45,8 @@ def read_source(path: str | os.PathLike[str]) -> Source:
     return Source(name, decode(read_bytes(name), name))
 
 
-def read_bytes(name: str) -> bytes:
-    """The bytes of a regular file of at most MAX_BYTES."""
+def read_bytes(name: str, *, any_size: bool = False) -> bytes:
+    """The bytes of a regular file of at most MAX_BYTES, or of any size."""
     shown = escaped(name)
     if "\x00" in name:
         raise ConfigurationError(f"{shown}: a path cannot hold a NUL character")
@@ -54,12 +54,12 @@ def read_bytes(name: str) -> bytes:
         # Looked at first: opening a FIFO would wait for a writer, opening a device may act on it.
         _check_kind(os.stat(name), shown)
         with open(os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
-            payload = stream.read(MAX_BYTES + 1)
+            payload = stream.read(-1 if any_size else MAX_BYTES + 1)
     except OSError as error:
         raise ConfigurationError(f"{shown}: {_os_reason(name, error)}") from None
     except ValueError:
         raise ConfigurationError(f"{shown}: the file system's encoding cannot hold this path") from None
-    if len(payload) > MAX_BYTES:
+    if not any_size and len(payload) > MAX_BYTES:
         raise ConfigurationError(f"{shown}: larger than {MAX_BYTES // 1024**2} MiB; split the file")
     return payload
 

@@ -47,7 +47,8 @@ def policy_from(value: dict[str, Any]) -> GatePolicy:
         if key in given:
             given[key] = [kind(**entry) for entry in given[key]]
     if "non_inferiority" in given:
-        given["non_inferiority"] = NonInferiorityPolicy(**given["non_inferiority"])
+        # A baseline that is null was left out, and the record says that it is needed.
+        given["non_inferiority"] = NonInferiorityPolicy(**({"baseline": None} | given["non_inferiority"]))
     return GatePolicy(**given)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from attrs import frozen
 
 from dfah_cli.errors import ConfigurationError, OptionalDependencyError
+from dfah_cli.store import layout
 from dfah_cli.store.bucket import INSTALL, Bucket
 
 SCHEME = "s3://"
@@ -94,6 +95,23 @@ def place_of(value: str | Path | RunUrl) -> Place:
             "Credentials and endpoint come from the environment (AWS_ACCESS_KEY_ID, …, AWS_ENDPOINT_URL)"
         )
     return RunUrl(f"{SCHEME}{found[1]}{found[2]}")
+
+
+def refuse_evidence(place: Place) -> None:
+    """Nothing, unless the place is a file or folder that the store of a run keeps, or lies in such a folder.
+
+    Raises: ConfigurationError.
+    """
+    # The name itself may be a link, which is replaced and not followed.
+    text = place.text if isinstance(place, RunUrl) else os.path.join(os.path.realpath(place.parent), place.name)
+    parts = text.split("/")
+    # An URL begins with its scheme and bucket, which may have any name.
+    for number in range(4 if isinstance(place, RunUrl) else 1, len(parts)):
+        plan = "/".join([*parts[:number], layout.PLAN])
+        if parts[number] in layout.OURS and (RunUrl(plan) if isinstance(place, RunUrl) else Path(plan)).is_file():
+            raise ConfigurationError(
+                f"{place}: belongs to the evidence of a run, which is never replaced; give another name"
+            )
 
 
 def names_in(place: Place) -> list[str]:

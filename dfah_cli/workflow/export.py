@@ -1,4 +1,4 @@
-"""Files for other people and tools: replaced as a whole or not at all."""
+"""Files for other people and tools: replaced as a whole or not at all, and never in the place of evidence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import IO, overload
 
 from dfah_cli.errors import ConfigurationError
 from dfah_cli.report.record import ReportColumns
-from dfah_cli.store.places import RunUrl, place_of
+from dfah_cli.store.places import RunUrl, place_of, refuse_evidence
 from dfah_cli.store.safe_io import storage_errors
 
 
@@ -30,6 +30,7 @@ def write_export(path: str | Path | RunUrl, text: str) -> Path | RunUrl:
     place = place_of(path)
     if isinstance(place, RunUrl):
         with storage_errors(f"writing {place}"):
+            refuse_evidence(place)
             place.write_bytes(text.encode("utf-8"))
         return place
     return write_chunks(place, [text.encode("utf-8")])
@@ -50,6 +51,7 @@ def write_with(path: str | Path, fill: Callable[[IO[bytes]], object]) -> Path:
     """
     place = Path(path)
     try:
+        refuse_evidence(place)
         place.parent.mkdir(parents=True, exist_ok=True)
         if place.exists() and not place.is_file():
             # A terminal, a pipe or /dev/stdout cannot be replaced.

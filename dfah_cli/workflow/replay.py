@@ -238,7 +238,9 @@ class Replay:
 
 def _run_store(path: Path | RunUrl, shards: int | None) -> RunStore:
     from dfah_cli.store.opening import open_store
+    from dfah_cli.store.places import place_of, refuse_evidence
 
+    refuse_evidence(place_of(path))
     return open_store(path, shards=shards)
 
 

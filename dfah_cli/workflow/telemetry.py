@@ -89,6 +89,8 @@ class Session:
     def _told(self, where: str, work: Any) -> None:
         try:
             work()
+        except ConfigurationError as problem:
+            self.observer(TracesExported(where=where, problem=str(problem).removeprefix(f"{where}: ")))
         except Exception as problem:  # noqa: BLE001 - a collector that is away is no failure of the run
             # The text may have headers of the request in it.
             self.observer(TracesExported(where=where, problem=type(problem).__name__))

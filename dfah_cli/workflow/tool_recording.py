@@ -8,6 +8,7 @@ AES-256-GCM, the key derived by scrypt with a salt of the file, a random nonce a
 from __future__ import annotations
 
 import os
+import stat
 import threading
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
@@ -20,6 +21,7 @@ from attrs import evolve, field, frozen
 from dfah_cli.adapter.tape import Answer, Slip
 from dfah_cli.canonical import canonical_bytes, parse
 from dfah_cli.errors import ArtifactError, ConfigurationError, StorageError, ValidationError
+from dfah_cli.loading.files import read_bytes
 from dfah_cli.records import fields
 from dfah_cli.records.codec import plain, record
 from dfah_cli.records.run_plan import RunPlan
@@ -79,11 +81,9 @@ def read_recording(path: Path, secret: str | None, key_env: str | None = None) -
     Raises: ConfigurationError when there is none or it cannot be opened; ArtifactError when it was altered or cut off.
     """
     try:
-        payload = path.read_bytes()
-    except OSError as problem:
-        raise ConfigurationError(
-            f"tools_file: {path} cannot be read ({problem.strerror}); make one with tools=record"
-        ) from None
+        payload = read_bytes(str(path), any_size=True)
+    except ConfigurationError as problem:
+        raise ConfigurationError(f"tools_file: {problem}; make one with tools=record") from None
     header, lines = _split(payload, path)
     if not payload.endswith(b"\n"):
         raise ArtifactError(f"{path}: ends within a line; finish it with the command that recorded it")
@@ -114,7 +114,10 @@ def _opened(header: bytes, lines: list[bytes], secret: str | None, key_env: str 
     for number, text in enumerate(lines, 1):
         try:
             opened = text if cipher is None else cipher.opened(b64decode(text, validate=True), number)
-            yield record(_Line, parse(opened))
+            line = record(_Line, parse(opened))
+            # What cannot be given again is a fault of the file, not of the agent that asks for it.
+            line.answer.again()
+            yield line
         except (ValidationError, Base64Error, ValueError):
             raise ArtifactError(f"{path} line {number + 1}: altered; restore the file or record again") from None
 
@@ -157,6 +160,10 @@ class RecordingFile:
                 raise
 
     def _opened(self, plan: RunPlan, secret: str | None, key_env: str | None, started: bool) -> int:
+        if os.path.lexists(self._path) and not stat.S_ISREG(os.lstat(self._path).st_mode):
+            raise ConfigurationError(
+                f"tools_file: {self._path} is a link, a directory or a special file; give the name of a new file"
+            )
         if not self._path.exists():
             if started:
                 raise ConfigurationError(

@@ -70,3 +70,8 @@ def test_a_waiver_needs_a_day_and_a_margin_is_needed() -> None:
 def test_one_case_has_one_rule() -> None:
     with pytest.raises(ValidationError, match="case that stands more than once"):
         GatePolicy(by_case=(CaseGatePolicy(case="C"), CaseGatePolicy(case="C")))
+
+
+def test_margins_without_a_baseline_are_refused_and_say_so() -> None:
+    with pytest.raises(ValidationError, match=r"NonInferiorityPolicy.baseline: found null; expected a string"):
+        policy_from({"non_inferiority": {"baseline": None, "dar": 0.1}})

@@ -96,7 +96,7 @@ def test_a_file_that_cannot_be_written_changes_nothing_else(tmp_path: Path) -> N
     told: list[Any] = []
     (tmp_path / "file").write_text("")
     recorded(tmp_path / "run", otel_file=tmp_path / "file" / "spans.jsonl", observer=told.append)
-    assert [event.problem for event in told if isinstance(event, TracesExported)] == ["ConfigurationError"]
+    assert [event.problem for event in told if isinstance(event, TracesExported)] == ["cannot be written (File exists)"]
     assert analyze(tmp_path / "run").report.episodes_completed == 15
 
 

@@ -164,6 +164,29 @@ def test_an_altered_recording_is_refused(
         run(agent, tmp_path / "replayed", "replay", file, **named)
 
 
+@pytest.mark.parametrize("value", ["no JSON {", "[" * 9000])
+def test_a_result_that_cannot_be_given_again_is_a_fault_of_the_file(recorded: Any, tmp_path: Path, value: str) -> None:
+    agent, _, file = recorded
+    header, line, *rest = file.read_text().split("\n")
+    changed = json.loads(line)
+    changed["answer"]["value"] = value
+    file.write_text("\n".join([header, json.dumps(changed), *rest]))
+    with pytest.raises(ArtifactError, match="line 2: altered"):
+        run(agent, tmp_path / "replayed", "replay", file)
+
+
+def test_what_is_no_regular_file_is_neither_read_nor_written(recorded: Any, tmp_path: Path) -> None:
+    agent, _, file = recorded
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(file)
+    for place, kind in ((tmp_path / "pipe", "a FIFO"), (Path("/dev/zero"), "a device"), (tmp_path, "a directory")):
+        with pytest.raises(ConfigurationError, match=f"is {kind}, not a file"):
+            run(agent, tmp_path / "replayed", "replay", place)
+    for number, name in enumerate(("pipe", "link")):
+        with pytest.raises(ConfigurationError, match="give the name of a new file"):
+            run(agent, tmp_path / f"new{number}", "record", tmp_path / name)
+
+
 def test_the_plan_is_bound_to_the_mode_and_to_the_bytes_of_the_recording(recorded: Any, tmp_path: Path) -> None:
     agent, tool, file = recorded
     run(agent, tmp_path / "replayed", "replay", file)

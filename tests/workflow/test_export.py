@@ -1,0 +1,55 @@
+"""Files for others never replace what a run is believed for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dfah_cli.errors import ConfigurationError
+from dfah_cli.store.places import RunUrl, refuse_evidence
+from dfah_cli.workflow.copying import copy_run
+from dfah_cli.workflow.export import write_chunks, write_export
+from dfah_cli.workflow.replay import Replay
+from dfah_cli.workflow.verification import verify_run
+from tests.builders import a_scripted_agent
+
+
+def replayed(out: Path) -> None:
+    agent = a_scripted_agent({"A": [("Y", "T")]})
+    Replay(suite=agent.suite, replays=2, out=out).run(agent)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    replayed(tmp_path / "run")
+    return tmp_path / "run"
+
+
+@pytest.mark.parametrize("name", ["plan.json", "seal.json", "segments/00000000.jsonl", "reports/2.json", "objects/x"])
+def test_an_export_never_replaces_evidence(run: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / "link").symlink_to(run)
+    for place in (run / name, tmp_path / "link" / name):
+        with pytest.raises(ConfigurationError, match="evidence of a run, which is never replaced"):
+            write_chunks(place, [b"another"])
+        with pytest.raises(ConfigurationError, match="never replaced"):
+            write_export(place, "another")
+    assert not verify_run(run).broken
+
+
+def test_a_report_may_stand_beside_the_evidence(run: Path, tmp_path: Path) -> None:
+    assert write_export(run / "report.html", "a page").read_text() == "a page"
+    assert write_export(tmp_path / "plan.json", "no run is here").exists()
+    assert not verify_run(run).broken
+
+
+def test_a_bucket_may_have_any_name() -> None:
+    refuse_evidence(RunUrl("s3://reports/first/page.html"))
+
+
+def test_no_run_is_made_among_the_evidence_of_another(run: Path) -> None:
+    with pytest.raises(ConfigurationError, match="evidence of a run"):
+        replayed(run / "objects")
+    with pytest.raises(ConfigurationError, match="evidence of a run"):
+        copy_run(run, run / "gates" / "copy")
+    assert not list((run / "gates").iterdir())
