@@ -114,10 +114,16 @@ def _next(result: RunResult, view: ReportView) -> Iterator[str]:
         yield f"dfah inspect {place} --case {shlex.quote(worst)}" if worst.isprintable() else f"dfah inspect {place}"
     if result.report.ineligible_groups and result.stop_reason is None:
         again = shlex.quote(f"{result.run_dir}-again")
-        yield f"dfah rerun {place} --ineligible --out {again}"
+        yield f"dfah rerun {place} --ineligible --out {again}{_named_anew(result.verified.plan)}"
     yield f"dfah report {place} -o report.html"
     if result.stop_reason is None:
         yield "rerunning this command calls nobody"
+
+
+def _named_anew(plan: RunPlan) -> str:
+    """The options without which a successor cannot observe as its parent did."""
+    file = "" if plan.tools is None else " --tools-file FILE"
+    return file if plan.digest_key_id is None else f"{file} --digest-key-env NAME"
 
 
 def this_command() -> str:

@@ -18,6 +18,10 @@ from dfah_cli.cli.screen import Screen
     option("--out", metavar="NEW", required=True, help="Run directory of the successor."),
     option("--agent", metavar="REF", default=None, help="Adapter; by default the one that RUN records."),
     SUITE,
+    option("--tools-file", metavar="FILE", default=None,
+           help="The recording that RUN replays; a new file where RUN records."),
+    option("--tools-key-env", metavar="NAME", default=None, help="Variable with the key that encrypts the recording."),
+    option("--digest-key-env", metavar="NAME", default=None, help="Variable with the key of RUN's digests."),
     GATE,
     option("--concurrency", type=click.IntRange(min=1), default=1, show_default=True, help="Episodes in flight."),
     BUDGET,
@@ -26,7 +30,7 @@ from dfah_cli.cli.screen import Screen
     option("--dry-run", is_flag=True, help="Print the frozen plan and its lineage; dispatch nothing."),
     DEBUG_LOG,
     COMMON,
-)
+)  # fmt: skip
 def command(
     run: str, ineligible: bool, out: str, dry_run: bool, debug_log: str | None, as_json: bool, **given: Any
 ) -> int:
@@ -35,6 +39,9 @@ def command(
     What may have reached the provider is never sent again under the same identity: the successor has its own plan,
     directory and idempotency keys. Nothing is merged; its lineage is recorded (dfah log NEW). Running the same command
     again resumes it.
+
+    Tools are recorded or replayed, and digests keyed, as in RUN; name the file and the variable again, because neither
+    is recorded.
 
     \b
     dfah rerun .dfah/runs/first --ineligible --out .dfah/runs/first-again
