@@ -272,7 +272,7 @@ def test_a_replayed_run_is_not_compared_with_a_live_one_unless_that_is_said(reco
     agent, _, file = recorded
     live = Replay(suite=agent.suite, replays=3, out=tmp_path / "live").run(agent)
     replayed = run(agent, tmp_path / "replayed", "replay", file)
-    with pytest.raises(ManifestMismatchError, match=r"different places \(live; recorded \("):
+    with pytest.raises(ManifestMismatchError, match=r"different places \(one run: live; the other: recorded \("):
         compare(tmp_path / "live", tmp_path / "replayed", Question())
     with pytest.raises(ManifestMismatchError, match="different places"):
         replayed.compare(live)
