@@ -118,7 +118,7 @@ def names_in(place: Place) -> list[str]:
     """Files directly below, sorted; empty when there is no such place."""
     if isinstance(place, RunUrl):
         return bucket_of(place).names()[1]
-    return sorted(file.name for file in place.glob("*"))
+    return sorted(file.name for file in place.glob("*") if file.is_file())
 
 
 def bucket_of(place: RunUrl) -> Bucket:

@@ -114,6 +114,10 @@ def announce(request: RunRequest, out: str | Path, sources: tuple[str, ...] = tu
         )
     if request.tools_file is None:
         raise ConfigurationError("tools_file: an attribution records the tools first; name a file (--tools-file FILE)")
+    if "://" in str(out):
+        raise ConfigurationError(
+            "out: found a URL; expected a directory, because runs that record tools are on this machine"
+        )
     plan = plan_only(_request(request, FIRST_ARM, Path(out)))
     calls = plan.plan.episodes_planned
     arms = (FIRST_ARM, *(FREEZING[source] for source in FREEZING if source in sources), LAST_ARM)

@@ -13,7 +13,7 @@ from typing import Any
 from attrs import frozen
 
 from dfah_cli.canonical import parse
-from dfah_cli.errors import ConfigurationError, DFAHError
+from dfah_cli.errors import ArtifactError, ConfigurationError, DFAHError
 from dfah_cli.gate.record import GateRecord
 from dfah_cli.planning.plan import plan_from_bytes
 from dfah_cli.records.codec import record
@@ -113,6 +113,9 @@ def look(place: Place) -> Listed:
 
 
 def _facts(place: Place) -> dict[str, Any]:
+    # Opening a FIFO would wait for a writer.
+    if isinstance(place, Path) and not (place / layout.PLAN).is_file():
+        raise ArtifactError(f"{layout.PLAN}: no regular file")
     plan = plan_from_bytes((place / layout.PLAN).read_bytes())
     sealed = (place / layout.SEAL).is_file()
     facts: dict[str, Any] = {
@@ -167,7 +170,7 @@ def verdict_of(place: Place) -> str | None:
 def _count(segments: Path) -> tuple[int, int]:
     """Terminal records and their cost, counted in the bytes; a repeated record of a torn batch counts twice."""
     episodes = cost = 0
-    for file in sorted(segments.glob("*.jsonl")):
+    for file in sorted(file for file in segments.glob("*.jsonl") if file.is_file()):
         with file.open("rb") as lines:
             for line in lines:
                 if _EPISODE in line:

@@ -110,6 +110,11 @@ def test_what_cannot_be_attributed_is_refused_before_anything_runs(
         announce(a_request("tools_only", tmp_path, **options), tmp_path / "split", sources)
 
 
+def test_runs_that_record_tools_are_on_this_machine(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="out: found a URL; expected a directory"):
+        announce(a_request("tools_only", tmp_path), "s3://acme-evidence/split", (RESULTS,))
+
+
 def test_the_document_says_what_cannot_be_separated(tmp_path: Path) -> None:
     told = document(attributed("steady", tmp_path))
     assert told["planned_calls"] == 360

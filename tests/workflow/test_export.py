@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from dfah_cli.errors import ConfigurationError
 from dfah_cli.store.places import RunUrl, refuse_evidence
 from dfah_cli.workflow.copying import copy_run
 from dfah_cli.workflow.export import write_chunks, write_export
+from dfah_cli.workflow.listing import look
 from dfah_cli.workflow.replay import Replay
 from dfah_cli.workflow.verification import verify_run
 from tests.builders import a_scripted_agent
@@ -53,3 +55,10 @@ def test_no_run_is_made_among_the_evidence_of_another(run: Path) -> None:
     with pytest.raises(ConfigurationError, match="evidence of a run"):
         copy_run(run, run / "gates" / "copy")
     assert not list((run / "gates").iterdir())
+
+
+def test_a_run_of_special_files_is_listed_as_damaged_and_not_waited_for(run: Path) -> None:
+    for name, state in (("segments/00000009.jsonl", "sealed"), ("gates/9.json", "sealed"), ("plan.json", "damaged")):
+        (run / name).unlink(missing_ok=True)
+        os.mkfifo(run / name)
+        assert look(run).state == state

@@ -42,6 +42,10 @@ def read(path: Path, name: str = AUTO) -> Recording:
     """
     if not path.exists():
         raise ConfigurationError(f"{shown(path)}: no such file or directory")
+    if not path.is_file() and not path.is_dir():
+        raise ConfigurationError(
+            f"{shown(path)}: is no regular file, and may be read more than once; save it as a file"
+        )
     chosen = detect(path) if name == AUTO else name
     if chosen not in FORMATS:
         raise ConfigurationError(f"no format {chosen!r}{did_you_mean(chosen, FORMATS)}; {EXPECTED}")

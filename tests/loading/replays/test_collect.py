@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,14 @@ def test_configurations_are_measured_apart(tmp_path: Path) -> None:
     lines = [a_line(configuration_id=c, model=c, replay_index=r) for c in ("y", "x") for r in (0, 1)]
     found = collected(tmp_path, *lines)
     assert [(c.configuration_id, c.models, len(c.table)) for c in found] == [("x", ("x",), 2), ("y", ("y",), 2)]
+
+
+def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/zero")):
+        for name in ("auto", "jsonl", "otlp"):
+            with pytest.raises(ConfigurationError, match="no regular file"):
+                formats.read(path, name)
 
 
 @pytest.mark.parametrize("change", [{"model": "other"}, {"provider": "q"}, {"agent_version": "2"}])
