@@ -104,6 +104,7 @@ def diagnose_paths(decisions: Sequence[str | None], paths: Sequence[Path]) -> Ca
     typical = medoid(names)
     alike = Counter(path for name, path in zip(names, paths, strict=True) if name == typical)
     ((reference, _),) = alike.most_common(1)
+    aligned = {path: align(reference, path) for path in set(paths)}
     return CaseDiagnosis(
         decisions=tuple(decisions),
         paths=tuple(paths),
@@ -112,7 +113,7 @@ def diagnose_paths(decisions: Sequence[str | None], paths: Sequence[Path]) -> Ca
         ladder=ladder(paths),
         first_divergence=first_divergence(paths),
         tree=prefix_tree(paths),
-        alignments=tuple(align(reference, path) for path in paths),
+        alignments=tuple(aligned[path] for path in paths),
         entropy_bits=position_entropy(names),
     )
 
