@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
+import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,8 +21,9 @@ from dfah_cli.records.enums import EpisodeStatus
 from dfah_cli.workflow.analyze import episodes as recorded
 from dfah_cli.workflow.replay import Replay
 from tests.cli.command import dfah
+from tests.cli.command import environment as environment_of_shell
 from tests.engines import ray_agents
-from tests.store.s3_servers import BUCKET, environment, seaweedfs
+from tests.store.s3_servers import BUCKET, environment, free_ports, seaweedfs
 
 AGENT = ("--agent", "tests.engines.ray_agents:steady")
 DESIGN = ("--replays", "2", "--limit", "4")
@@ -26,12 +32,16 @@ PLACE = ("--engine-workers", "1", "--engine-episodes-per-worker", "8", "--engine
 ON_RAY = ("--engine", "ray", "--concurrency", "8", *PLACE)
 
 
-def run(calls: Path, out: str, env: dict[str, str]) -> None:
+def command(calls: Path, out: str, env: dict[str, str], *more: str) -> subprocess.CompletedProcess[str]:
+    """The real command; not in a fork of this process, for a cluster has threads."""
+    options: dict[str, Any] = {"env": env | {"DFAH_TEST_CALLS": str(calls)}, "timeout": 240}
+    arguments = ("run", *AGENT, *DESIGN, *ON_RAY, *more, "--out", out)
+    return dfah(*arguments, cwd=calls.parent, stdin=subprocess.DEVNULL, capture_output=True, **options)
+
+
+def run(calls: Path, out: str, env: dict[str, str], *more: str) -> None:
     """A run by the real command, whose eight episodes one worker was called with, once each."""
-    noting = env | {"DFAH_TEST_CALLS": str(calls)}
-    # Not in a fork of this process: a cluster has threads.
-    options = {"env": noting, "timeout": 240, "stdin": subprocess.DEVNULL}
-    done = dfah("run", *AGENT, *DESIGN, *ON_RAY, "--out", out, cwd=calls.parent, **options)  # type: ignore[arg-type]
+    done = command(calls, out, env, *more)
     assert done.returncode == 0, done.stderr
     lines = [line.split() for line in calls.read_text().splitlines()]
     times = Counter((case_id, replay) for case_id, replay, _ in lines)
@@ -43,6 +53,47 @@ def run(calls: Path, out: str, env: dict[str, str]) -> None:
 def test_the_command_runs_on_a_cluster_with_its_options(tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="needs the package ray: pip install 'dfah-cli[ray]'")
     run(tmp_path / "calls", str(tmp_path / "run"), {})
+
+
+@contextmanager
+def another_cluster(folder: Path, env: dict[str, str]) -> Iterator[str]:
+    """The address of a cluster that somebody else has started."""
+    (port,) = free_ports(1)
+    ray = [sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", "--include-dashboard=false"]
+    ray += [f"--port={port}", "--num-cpus=4", "--disable-usage-stats", f"--temp-dir={folder}"]
+    with (folder / "head.log").open("wb") as log:
+        head = subprocess.Popen(ray, env=environment_of_shell(**env), stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 120
+        while b"Ray runtime started" not in (folder / "head.log").read_bytes():
+            assert head.poll() is None, (folder / "head.log").read_text()
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+        yield f"127.0.0.1:{port}"
+    finally:
+        # It ends its processes with it.
+        head.terminate()
+        head.wait(60)
+
+
+@pytest.mark.soak
+def test_a_cluster_that_is_there_is_used_and_left_there(tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="needs the package ray: pip install 'dfah-cli[ray]'")
+    secret = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0123456789abcdef" * 4}
+    # Workers have the environment of their node.
+    node = secret | {"DFAH_TEST_CALLS": str(tmp_path / "calls")}
+    # The whole path of a socket in it has 107 characters at most.
+    with tempfile.TemporaryDirectory() as folder, another_cluster(Path(folder), node) as address:
+        refused = command(
+            tmp_path / "calls", str(tmp_path / "no"), {"RAY_AUTH_MODE": "disabled"}, "--engine-address", address
+        )
+        assert refused.returncode == 2
+        assert f"{address} cannot be reached" in refused.stderr
+        assert "set RAY_AUTH_MODE=token here too" in refused.stderr
+        assert not (tmp_path / "calls").exists()
+        for name in ("one", "two"):
+            (tmp_path / "calls").unlink(missing_ok=True)
+            run(tmp_path / "calls", str(tmp_path / name), secret, "--engine-address", address)
 
 
 def test_a_run_on_a_cluster_is_recorded_in_an_object_storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,6 +25,8 @@ T = TypeVar("T")
 OBJECTS = 256 * 1024 * 1024  # bytes of shared memory; cases and results are small
 CALLS_PER_EPISODE = 64  # an episode, what it says meanwhile and the tool calls it makes at the same time
 ASK_S = 10.0
+# Ray does not say so when that was the reason.
+TOKENS = "; for a cluster that asks for a token, set RAY_AUTH_MODE=token here too"
 # Resources that Ray takes under names of their own.
 NAMED = {"GPU": "num_gpus", "memory": "memory"}
 
@@ -51,7 +53,8 @@ class Cluster:
             raise
         except Exception as problem:
             where = self._engine.address or "a cluster of its own"
-            raise ConfigurationError(f"engine ray: {where} cannot be reached: {first_line(problem)}") from problem
+            told = f"engine ray: {where} cannot be reached: {first_line(problem)}"
+            raise ConfigurationError(told + ("" if self._engine.address is None else TOKENS)) from problem
 
     async def close(self) -> None:
         """Disconnects; ends the cluster when it was started here, and removes what it wrote."""
