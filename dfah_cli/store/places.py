@@ -114,6 +114,20 @@ def refuse_evidence(place: Place) -> None:
             )
 
 
+def refuse_nesting(place: Place) -> None:
+    """Nothing, unless a directory that is new would lie within a run directory, where no listing looks for runs.
+
+    Raises: ConfigurationError.
+    """
+    if isinstance(place, RunUrl) or (place / layout.PLAN).exists():
+        return
+    for parent in Path(os.path.realpath(place)).parents:
+        if (parent / layout.PLAN).is_file() and (parent / layout.SEGMENTS).is_dir():
+            raise ConfigurationError(
+                f"{place}: lies within the run directory {parent.name}, which holds one run; give a place beside it"
+            )
+
+
 def names_in(place: Place) -> list[str]:
     """Files directly below, sorted; empty when there is no such place."""
     if isinstance(place, RunUrl):

@@ -14,7 +14,7 @@ from dfah_cli.store import layout
 from dfah_cli.store.occupancy import Occupancy
 from dfah_cli.store.opening import held, open_store
 from dfah_cli.store.packing import Packed, pack
-from dfah_cli.store.places import Place, RunUrl, bucket_of, place_of, refuse_evidence
+from dfah_cli.store.places import Place, RunUrl, bucket_of, place_of, refuse_evidence, refuse_nesting
 from dfah_cli.store.safe_io import storage_errors
 from dfah_cli.store.sharded import ShardedStore
 from dfah_cli.store.transfer import DirectorySource, DirectoryTarget, Source, StorageSource, StorageTarget, Target
@@ -50,6 +50,7 @@ def copy_run(source: str | Path, target: str | Path, progress: Progress = silent
     if str(here) == str(there):
         raise ConfigurationError(f"{there}: source and target are one place")
     refuse_evidence(there)
+    refuse_nesting(there)
     before = _believed(here)
     _refuse_writers(here)
     with storage_errors(f"copying {here} to {there}"):

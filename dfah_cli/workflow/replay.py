@@ -238,9 +238,10 @@ class Replay:
 
 def _run_store(path: Path | RunUrl, shards: int | None) -> RunStore:
     from dfah_cli.store.opening import open_store
-    from dfah_cli.store.places import place_of, refuse_evidence
+    from dfah_cli.store.places import place_of, refuse_evidence, refuse_nesting
 
     refuse_evidence(place_of(path))
+    refuse_nesting(place_of(path))
     return open_store(path, shards=shards)
 
 

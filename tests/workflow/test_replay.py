@@ -26,6 +26,7 @@ from dfah_cli.execution.events import EpisodeFinished, EpisodeStarted, PlanReady
 from dfah_cli.records.policy import GatePolicy
 from dfah_cli.records.trajectory import Trajectory
 from dfah_cli.workflow.analyze import analyze, episodes
+from dfah_cli.workflow.copying import copy_run
 from dfah_cli.workflow.replay import Replay
 from tests.builders import (
     STEADY,
@@ -92,14 +93,23 @@ def test_a_wrong_argument_is_refused_at_construction_by_name(options: dict[str, 
     assert not out.exists()
 
 
-def test_telemetry_that_is_not_installed_is_refused_before_dispatch(
-    out: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_telemetry_that_is_not_installed_is_refused_before_dispatch(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
     with pytest.raises(OptionalDependencyError) as caught:
         a_replay(a_scripted_agent(), out, otel=True)
     assert isinstance(caught.value, ImportError)
     assert not out.exists()
+
+
+def test_no_run_is_made_within_another_run_and_one_that_is_there_goes_on(out: Path) -> None:
+    replayed(a_scripted_agent(), out)
+    before = sorted(out.rglob("*"))
+    with pytest.raises(ConfigurationError, match="lies within the run directory"):
+        replayed(a_scripted_agent(), out / "deep" / "inner")
+    with pytest.raises(ConfigurationError, match="lies within the run directory"):
+        copy_run(out, out / "inner")
+    assert sorted(out.rglob("*")) == before
+    replayed(a_scripted_agent(), out)
 
 
 @pytest.mark.parametrize("candidate", [None, 5, object(), lambda case, context: None, a_scripted_agent])
