@@ -206,10 +206,10 @@ class LogStore:
 
 @contextmanager
 def released_when_refused(files: RunFiles, mine: Lease) -> Iterator[None]:
-    """A directory that is refused is left without a lease: nobody writes it, and nobody is gone."""
+    """A directory that is refused, or cannot be opened, is left without a lease: nobody writes it, nobody is gone."""
     try:
         yield
-    except DFAHError:
+    except (DFAHError, OSError):
         with suppress(OSError):
             release(files, mine)
         raise

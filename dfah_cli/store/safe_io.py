@@ -259,7 +259,8 @@ def storage_errors(doing: str) -> Iterator[None]:
         place = f"{error.filename}: " if isinstance(error.filename, str) and error.filename not in doing else ""
         if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.EISDIR):
             raise ArtifactError(f"{doing}: {place}{ANOTHER_KIND}") from error
-        raise StorageError(f"{doing}: {place}{error.strerror or os.strerror(error.errno or 0)}.") from error
+        todo = " Free some space and repeat the command." if error.errno in NO_SPACE else ""
+        raise StorageError(f"{doing}: {place}{error.strerror or os.strerror(error.errno or 0)}.{todo}") from error
 
 
 def read_text(path: str) -> str | None:

@@ -284,6 +284,25 @@ def test_a_full_disk_takes_what_is_in_flight_and_nothing_new(tmp_path: Path) -> 
     assert list(open_reader(tmp_path / "run").slots()) == [3, 3, 3, 1]
 
 
+class NoRoomForReserve(PosixFiles):
+    """A disk with room for the small files at the beginning of a run alone."""
+
+    def create(self, directory: int, name: str) -> int:
+        if name == "reserve":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return super().create(directory, name)
+
+
+def test_a_run_that_finds_no_room_says_what_to_do_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match=r"No space left on device\. Free some space and repeat the command"):
+        LogStore(tmp_path / "run", fs=NoRoomForReserve()).open_writer(
+            plan_bytes=a_plan(), manifest_bytes=MANIFEST, clock=fixed_clock
+        )
+    assert not (tmp_path / "run" / "lease.json").exists()
+    with open_at(tmp_path / "run") as writer:
+        writer.commit_now([planned(0, 4)])
+
+
 class BrokenFiles(PosixFiles):
     """A disk that fails one sync, and then says that all is well."""
 
