@@ -69,6 +69,7 @@ def show_run(result: RunResult, screen: Screen) -> None:
         if result.attempts is not None:
             screen.fact(attempts_recorded=result.attempts)
             screen.lines(f"beside={_quoted(told)}" for told in beside(result).sentences())
+        screen.lines(f"written={_quoted(str(file))}" for file in result.files)
         screen.lines(f"next={_quoted(line)}" for line in _next(result, view))
         return
     screen.line()
@@ -81,6 +82,7 @@ def show_run(result: RunResult, screen: Screen) -> None:
         f"{result.report.episodes_completed} episodes recorded ({result.calls_made} called, {result.reused} reused), "
         f"commitment {commitment[:4]}…{commitment[-4:]}, in {_shown(result.run_dir)}"
     )
+    screen.lines(f"written  {_shown(file)}" for file in result.files)
     screen.lines(f"next  {line}" for line in _next(result, view))
 
 
@@ -115,7 +117,8 @@ def _next(result: RunResult, view: ReportView) -> Iterator[str]:
     if result.report.ineligible_groups and result.stop_reason is None:
         again = shlex.quote(f"{result.run_dir}-again")
         yield f"dfah rerun {place} --ineligible --out {again}{_named_anew(result.verified.plan)}"
-    yield f"dfah report {place} -o report.html"
+    if not any(str(file).endswith(".html") for file in result.files):
+        yield f"dfah report {place} -o report.html"
     if result.stop_reason is None:
         yield "rerunning this command calls nobody"
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from dfah_cli.errors import ExitCode
 from dfah_cli.evidence.verify import VerifiedRun
@@ -33,7 +33,8 @@ STOP_CODES = {"interrupted": ExitCode.INTERRUPTED, "terminated": ExitCode.TERMIN
 class RunResult:
     """What a request came to; the printed verdict and the exit code come from `outcome`.
 
-    attempts: gates that are recorded with the run, this one included; None without one.
+    attempts: gates that are recorded with the run, this one included; None without one. files: reports that the
+    request asked for, as they were written.
     """
 
     report: Report
@@ -48,6 +49,7 @@ class RunResult:
     stop_reason: str | None
     unfinished: str | None = None
     attempts: int | None = None
+    files: tuple[Path | RunUrl, ...] = ()
 
     @property
     def exit_code(self) -> ExitCode:
@@ -128,8 +130,7 @@ def execute(request: RunRequest, observer: Observer = silent, *, parent: Mapping
         unfinished=recorded.unfinished,
         attempts=recorded.attempts,
     )
-    write_report_files(request, result)
-    return result
+    return evolve(result, files=write_report_files(request, result))
 
 
 def write_report_files(request: RunRequest, result: RunResult) -> tuple[Path | RunUrl, ...]:

@@ -104,12 +104,13 @@ def test_a_gate_makes_no_second_run_of_a_plan(tmp_path: Path) -> None:
     assert [(job["calls_made"], job["reused"]) for job in json.loads(out)["jobs"]] == [(4, 0), (0, 4)]
 
 
-def test_reports_are_written_beside_the_run(tmp_path: Path) -> None:
-    code, _, err = forked(tmp_path, ("suite=toy-risk", "replays=2", "out=run", "report=[html,md,junit,json]"))
+def test_reports_are_written_beside_the_run_and_named(tmp_path: Path) -> None:
+    code, out, err = forked(tmp_path, ("suite=toy-risk", "replays=2", "out=run", "report=[html,md,junit,json]"))
     assert code == 0, err
-    assert {path.name for path in (tmp_path / "run").glob("report.*")} == {
-        "report.html", "report.md", "report.junit.xml", "report.json"
-    }  # fmt: skip
+    names = {"report.html", "report.md", "report.junit.xml", "report.json"}
+    assert {path.name for path in (tmp_path / "run").glob("report.*")} == names
+    assert {line for line in out.splitlines() if line.startswith("written=")} == {f"written=run/{n}" for n in names}
+    assert 'next="dfah report' not in out
 
 
 def test_one_case_may_be_run_alone_under_a_plan_of_its_own(tmp_path: Path) -> None:
