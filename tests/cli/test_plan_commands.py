@@ -153,6 +153,14 @@ def test_lint_finds_nothing_wrong_with_a_right_project(project: Path, capsys: py
     assert (code, out.strip(), err) == (0, "valid=3", "")
 
 
+def test_lint_tells_people_what_it_counted(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert lint(capsys)[1].strip() == "3 files read, nothing to object to"
+
+
 @pytest.mark.parametrize(
     ("file", "text", "said"),
     [
@@ -194,3 +202,15 @@ def test_the_projects_own_configs_and_suites_are_valid(capsys: pytest.CaptureFix
 
     code, _, err = lint(capsys, str(data_root() / "configs"), str(data_root() / "suites"))
     assert (code, err) == (0, "")
+
+
+def test_a_suite_shows_no_empty_field(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = "suite_id: bare\nsuite_version: 1.0.0\ndecisions: [a, b]\ncases: [{case_id: C, input: {}}]\n"
+    Path("bare.yaml").write_text(text)
+    assert main(["suites", "show", "bare.yaml"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert "field=parallel value=none" in told
+    assert all(line.split("value=")[1] not in ("", '""', "None") for line in told)

@@ -39,6 +39,11 @@ def command(paths: tuple[str, ...], as_json: bool) -> int:
         return 2 if told else 0
     if told:
         raise ConfigurationError("\n".join(told))
-    screen.fact(valid=len(files))
+    if screen.tables:
+        from dfah_cli.report.words import count
+
+        screen.prose(f"{count(len(files), 'file')} read, nothing to object to")
+    else:
+        screen.fact(valid=len(files))
     screen.flush()
     return 0

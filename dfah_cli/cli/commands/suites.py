@@ -118,6 +118,8 @@ def _identity(source: Any) -> dict[str, Any]:
 
 
 def _text(value: object) -> str:
+    if value in (None, "", []):
+        return "none"
     if not isinstance(value, list):
         return str(value)
     return ", ".join(" + ".join(one) if isinstance(one, list) else str(one) for one in value)
