@@ -128,9 +128,9 @@ class Screen:
         if not self.tables:
             self.lines(fact(**dict(zip(names, row, strict=True))) for row in cells)
             return
-        from dfah_cli.render.grid import grid
+        from dfah_cli.render.grid import grid, heading
 
-        self.show(grid([name.replace("_", " ") for name in names], cells, self.width))
+        self.show(grid([heading(name) for name in names], cells, self.width))
 
     def note(self, text: str) -> None:
         """One line on standard error; lost when nobody can read it."""

@@ -25,6 +25,12 @@ WHOLE_NAME = 48
 
 Cell = str | tuple[str, ...]
 """One line, or several."""
+HEADINGS = {"dar": "DAR", "tar_seq": "TAR.seq", "seq_flags_per_100": "sequence flags / 100"}
+
+
+def heading(name: str) -> str:
+    """What people read above a column that a program knows as `name`."""
+    return HEADINGS.get(name, name.replace("_", " "))
 
 
 def grid(names: Sequence[str], rows: Sequence[Sequence[Cell]], width: int) -> Iterator[RenderableType]:

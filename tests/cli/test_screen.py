@@ -61,6 +61,17 @@ def test_a_table_shows_markup_as_text() -> None:
     assert "[red]x[/red] [/x]" in out.getvalue()
 
 
+def test_a_column_is_named_for_people_on_a_terminal_and_for_programs_elsewhere() -> None:
+    shown, piped = Terminal(), io.StringIO()
+    for out in (shown, piped):
+        Screen(out=out, err=io.StringIO(), environment={"NO_COLOR": "1"}).table(
+            ("dar", "not_counted"), [["1.000", "2"]]
+        )
+    assert "DAR" in shown.getvalue()
+    assert "not counted" in shown.getvalue()
+    assert piped.getvalue() == "dar=1.000 not_counted=2\n"
+
+
 @pytest.mark.parametrize(
     ("problem", "code"),
     [
@@ -74,6 +85,7 @@ def test_a_table_shows_markup_as_text() -> None:
         (ZeroDivisionError("x"), 70),
         (RecursionError(), 70),
         (MemoryError(), 70),
+        (GeneratorExit("a panic in an extension module is no Exception either"), 70),
         (ExceptionGroup("x", [ValueError()]), 70),
     ],
 )

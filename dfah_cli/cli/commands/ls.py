@@ -34,9 +34,10 @@ def command(directory: str, as_json: bool) -> int:
     if screen.json:
         screen.document({"format": "dfah-ls-1", "runs": [_object(run) for run in runs]})
     elif runs and screen.tables:
-        from dfah_cli.render.grid import roster
+        from dfah_cli.render.grid import heading, roster
 
-        screen.show(roster(COLUMNS, [_row(run) for run in runs], screen.width, SPARE))
+        columns, spare = ([*map(heading, names)] for names in (COLUMNS, SPARE))
+        screen.show(roster(columns, [_row(run) for run in runs], screen.width, spare))
     elif runs:
         screen.table(COLUMNS, [_row(run) for run in runs])
     else:
