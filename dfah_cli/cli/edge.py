@@ -64,6 +64,10 @@ def guarded(name: str, act: Callable[[], int], *, traceback: bool = False) -> in
         return _operating_system(name, problem)
     except (Exception, RecursionError) as problem:  # noqa: BLE001 - the edge: nothing may leave as a traceback
         return _bug(name, problem)
+    except SystemExit:
+        raise
+    except BaseException as problem:  # noqa: BLE001 - a panic inside an extension module is no Exception
+        return _bug(name, problem)
     return code
 
 

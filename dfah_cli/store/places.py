@@ -11,6 +11,7 @@ import re
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from attrs import frozen
 
@@ -20,6 +21,8 @@ from dfah_cli.store.bucket import INSTALL, Bucket
 
 SCHEME = "s3://"
 REQUEST_S = 60
+ENDPOINTS = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT", "AWS_ENDPOINT_URL_S3")
+SENT = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_DEFAULT_REGION")
 _URL = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:/[^/?#\s]+)*)/?")
 
 
@@ -142,6 +145,7 @@ def bucket_of(place: RunUrl) -> Bucket:
         from obstore.store import S3Store
     except ImportError:
         raise OptionalDependencyError(f"{place}: needs the package obstore; run: {INSTALL}") from None
+    _check_environment()
     name, _, prefix = place.text.removeprefix(SCHEME).partition("/")
     options: dict[str, Any] = {
         # Few tries of its own: the store repeats, and knows what an uncertain answer means.
@@ -155,6 +159,35 @@ def bucket_of(place: RunUrl) -> Bucket:
             f"{place}: the environment does not describe an object storage; set AWS_REGION, or AWS_ENDPOINT_URL "
             "for another one than S3"
         ) from None
+
+
+def _check_environment() -> None:
+    """Raises: ConfigurationError for a value that the library for object storage would panic over."""
+    for name in SENT:
+        value = os.environ.get(name, "")
+        if not (value.isascii() and value.isprintable()):
+            raise ConfigurationError(
+                f"{name}: found a line end, another control character or a letter outside ASCII; "
+                "expected the value alone; set it again"
+            )
+    for name in ENDPOINTS:
+        found = os.environ.get(name)
+        if found is not None and not _is_address(found):
+            raise ConfigurationError(
+                f"{name}: found no address; expected http:// or https:// with a host, such as http://127.0.0.1:8333; "
+                "set it so, or unset it for S3 itself"
+            )
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return (
+            bool(parts.scheme in ("http", "https") and parts.hostname and parts.port != 0)
+            and "".join(text.split()) == text
+        )
+    except ValueError:
+        return False
 
 
 def _allows_http() -> bool:
