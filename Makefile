@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
+# Asked before anything is made: an environment of a wrong version would stay in the way of the right one.
+FITS := import sys; v = sys.version_info[:2]; (3, 11) <= v <= (3, 13) or sys.exit( \
+	"dfah-cli needs Python 3.11 to 3.13, and $(PYTHON) is %d.%d; name another: make PYTHON=python3.12 ..." % v)
 READY := $(VENV)/.ready
 STAMP := $(VENV)/.installed
 JOBS ?= auto
@@ -22,12 +25,14 @@ help:
 	@echo "make golden      rewrite the golden files, to be read in the diff"
 
 $(READY): pyproject.toml
+	@$(PYTHON) -c '$(FITS)'
 	@echo "setting up $(VENV), once; this can take a minute"
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) -e .
 	@touch $(READY)
 
 $(STAMP): pyproject.toml
+	@$(PYTHON) -c '$(FITS)'
 	@echo "setting up $(VENV) with the tools for development, once; this can take some minutes"
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) -e '.[dev]'
