@@ -34,7 +34,7 @@ class Relatives:
         if self.same_plan:
             named = ", ".join(self.same_plan[:5]) + (", …" if len(self.same_plan) > 5 else "")
             told.append(
-                f"beside this run, {count(len(self.same_plan), 'more run')} of the same plan: {named}; "
+                f"{count(len(self.same_plan), 'more run')} of the same plan beside this one: {named}; "
                 "what is no copy is another try, of which this verdict does not know"
             )
         if self.parent is not None:

@@ -79,7 +79,7 @@ def test_runs_of_the_same_plan_in_the_same_folder_are_named(run: Path) -> None:
     found = relatives(run, verified)
     assert found.same_plan == ("again",)
     (told,) = found.sentences()
-    assert told.startswith("beside this run, 1 more run of the same plan: again; what is no copy is another try")
+    assert told.startswith("1 more run of the same plan beside this one: again; what is no copy is another try")
 
 
 def test_a_successor_names_the_run_that_it_succeeds() -> None:
