@@ -65,15 +65,19 @@ def check_overrides(texts: list[str], *, sweep: bool) -> list[Override]:
 def for_hydra(override: Override) -> str:
     """The override as Hydra is given it: keys of open mappings are added where they are missing."""
     text = override.input_line or ""
-    is_open = override.type is OverrideType.CHANGE and override.key_or_group.startswith(OPEN_KEYS)
-    return f"++{text}" if is_open else text
+    return f"++{text}" if override.type is OverrideType.CHANGE and _is_open(override.key_or_group) else text
+
+
+def _is_open(key: str) -> bool:
+    """Whether it is an open mapping, or a key in one."""
+    return f"{key}.".startswith(OPEN_KEYS)
 
 
 def alternatives(override: Override) -> list[str]:
     """The single overrides that one override of a sweep stands for."""
     if not override.is_sweep_override():
         return [for_hydra(override)]
-    prefix = "++" if override.key_or_group.startswith(OPEN_KEYS) else ""
+    prefix = "++" if _is_open(override.key_or_group) else ""
     if override.value_type is ValueType.GLOB_CHOICE_SWEEP:
         names: Any = override.value()
         values = names.filter(resources.available(lookup(override.key_or_group)))

@@ -110,8 +110,11 @@ def refuse_evidence(place: Place) -> None:
     parts = text.split("/")
     # An URL begins with its scheme and bucket, which may have any name.
     for number in range(4 if isinstance(place, RunUrl) else 1, len(parts)):
-        plan = "/".join([*parts[:number], layout.PLAN])
-        if parts[number] in layout.OURS and (RunUrl(plan) if isinstance(place, RunUrl) else Path(plan)).is_file():
+        kind, run = RunUrl if isinstance(place, RunUrl) else Path, "/".join(parts[:number])
+        # Both, because others have a file plan.json and a folder of reports too.
+        if parts[number] in layout.OURS and all(
+            kind(f"{run}/{name}").is_file() for name in (layout.PLAN, layout.MANIFEST)
+        ):
             raise ConfigurationError(
                 f"{place}: belongs to the evidence of a run, which is never replaced; give another name"
             )

@@ -54,6 +54,24 @@ def test_parameters_of_the_adapter_are_the_users_own_keys(project: Path) -> None
     assert request.expected == {"request_parameters": {"top_k": 5}}
 
 
+def test_a_mapping_of_ones_own_keys_is_given_key_by_key_or_at_once(project: Path) -> None:
+    mappings = (
+        "agent={order_swap_rate: 0.1}",
+        "manifest.request_parameters={top_k: 5}",
+        "engine.resources_per_episode={GPU: 1}",
+        "engine=ray",
+    )
+    request = frozen("suite=acme-kyc", *mappings)
+    assert request == frozen(
+        "suite=acme-kyc",
+        "agent.order_swap_rate=0.1",
+        "manifest.request_parameters.top_k=5",
+        "engine.resources_per_episode.GPU=1",
+        "engine=ray",
+    )
+    assert request.agent == {"order_swap_rate": 0.1}
+
+
 def test_one_case_or_several_are_selected(project: Path) -> None:
     assert frozen("suite=acme-kyc", "case=CASE-001").case == ("CASE-001",)
     assert frozen("suite=acme-kyc", "case=[CASE-001,CASE-002]").case == ("CASE-001", "CASE-002")

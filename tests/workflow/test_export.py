@@ -42,6 +42,7 @@ def test_an_export_never_replaces_evidence(run: Path, tmp_path: Path, name: str)
 def test_a_report_may_stand_beside_the_evidence(run: Path, tmp_path: Path) -> None:
     assert write_export(run / "report.html", "a page").read_text() == "a page"
     assert write_export(tmp_path / "plan.json", "no run is here").exists()
+    assert write_export(tmp_path / "reports" / "page.html", "nor here").exists()
     assert not verify_run(run).broken
 
 
