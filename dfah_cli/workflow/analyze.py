@@ -54,7 +54,11 @@ def open_run(path: str | Path | RunUrl, *, sync: bool = False) -> RunReader:
     place = place_of(path)
     if isinstance(place, Path) and not place.exists():
         raise ConfigurationError(f"{place}: no such run directory; list runs with: dfah ls")
-    return open_store(place).open_reader(sync=sync)
+    try:
+        return open_store(place).open_reader(sync=sync)
+    except ArtifactError as problem:
+        # A comparison opens several runs.
+        raise ArtifactError(f"{place}: {problem}", part=problem.part) from None
 
 
 def examine_run(path: str | Path, *, keep_examples: bool = False) -> Examination:

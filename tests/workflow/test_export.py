@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from dfah_cli.errors import ConfigurationError
+from dfah_cli.errors import ArtifactError, ConfigurationError
 from dfah_cli.store.places import RunUrl, refuse_evidence
+from dfah_cli.workflow.analyze import analyze
 from dfah_cli.workflow.copying import copy_run
 from dfah_cli.workflow.export import write_chunks, write_export
 from dfah_cli.workflow.listing import look
@@ -63,3 +64,9 @@ def test_a_run_of_special_files_is_listed_as_damaged_and_not_waited_for(run: Pat
         (run / name).unlink(missing_ok=True)
         os.mkfifo(run / name)
         assert look(run).state == state
+
+
+def test_a_run_that_cannot_be_read_is_named(run: Path) -> None:
+    (run / "plan.json").write_text("{")
+    with pytest.raises(ArtifactError, match=rf"^{run}: plan.json is not JSON"):
+        analyze(run)
