@@ -48,7 +48,7 @@ def test_it_tells_its_address_answers_and_ends_with_an_interruption(provider: su
     answer = ask(address, model="m", messages=[{"role": "user", "content": "hello"}])
     assert answer["choices"][0]["message"]["content"].splitlines()[-1] in ("DECISION: APPROVE", "DECISION: REJECT")
     provider.send_signal(signal.SIGINT)
-    assert provider.wait(timeout=20) == 0
+    assert provider.wait(timeout=60) == 0
 
 
 def test_a_rate_beyond_one_is_a_wrong_request(here: Path) -> None:

@@ -23,7 +23,7 @@ out, how = Path(sys.argv[1]), sys.argv[2]
 
 async def drains(case, context):
     print("called", flush=True)
-    await asyncio.sleep(0.6)
+    await asyncio.sleep(1.0)
     return agent.result(context)
 
 async def hangs(case, context):

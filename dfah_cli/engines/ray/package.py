@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import os
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 from dfah_cli.errors import OptionalDependencyError
@@ -18,7 +18,7 @@ def require() -> None:
 
     Raises: OptionalDependencyError with the exact install command.
     """
-    if find_spec("ray") is None:
+    if importlib.util.find_spec("ray") is None:
         raise OptionalDependencyError(INSTALL)
 
 
