@@ -8,7 +8,8 @@ FITS := import sys; v = sys.version_info[:2]; (3, 11) <= v <= (3, 13) or sys.exi
 	"dfah-cli needs Python 3.11 to 3.13, and $(PYTHON) is %d.%d; name another: make PYTHON=python3.12 ..." % v)
 READY := $(VENV)/.ready
 STAMP := $(VENV)/.installed
-JOBS ?= auto
+# Tests wait for processes and time limits: one more than there are processors keeps them busy.
+JOBS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 
 .PHONY: help demo test check lint plan-check bench soak golden browser services clean
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections import defaultdict
 from pathlib import Path
 
@@ -14,6 +15,11 @@ from dfah_cli.workflow import analyze, replay
 # A loaded machine is slow, not wrong.
 settings.register_profile("any-machine", deadline=None)
 settings.load_profile("any-machine")
+
+
+# Started in the background of a script, this process ignores interrupts, and so would every process of a test.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -52,8 +52,7 @@ def shown(found: Attribution, metric: str) -> set[str]:
     ("name", "source"), [("tools_only", RESULTS), ("agent_only", AGENT), ("scheduling_only", SCHEDULING)]
 )
 def test_the_split_names_the_one_source(name: str, source: str, tmp_path: Path) -> None:
-    # How often episodes meet each other depends on the machine, so more replays are looked at.
-    found = attributed(name, tmp_path, replays=5 if source == SCHEDULING else 3)
+    found = attributed(name, tmp_path, replays=3)
     assert shown(found, "dar") == {source}
     (dar,) = [split for split in found.splits if split.metric == "dar"]
     assert dar.live.value > 0.1
