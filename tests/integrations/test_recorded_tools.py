@@ -35,3 +35,11 @@ def test_a_replay_gives_the_agent_what_was_recorded_and_calls_nothing(framework:
             reports[mode] = replay.run(agent)
     assert {str(report.status) for report in reports.values()} == {"complete"}
     assert paths(tmp_path / "record") == paths(tmp_path / "replay")
+
+
+@pytest.mark.parametrize("framework", ONE_OF_EACH, ids=str)
+def test_two_runs_in_one_process_meet_no_closed_client(framework: Framework, tmp_path: Path) -> None:
+    with agent_in(framework, Seeded(), tools="tests.integrations.build:TOOLS") as (agent, _):
+        for name in ("first", "second"):
+            report = Replay(suite=SUITE, replays=2, out=tmp_path / name).run(agent)
+            assert str(report.status) == "complete"

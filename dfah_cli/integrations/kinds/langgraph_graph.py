@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from dfah_cli.adapter.contract import RunContext
@@ -69,6 +70,15 @@ async def _closed(made: tuple[Any, Any]) -> None:
         client = getattr(made[0], name, None)
         if client is not None:
             await client.close()
+    _forget_shared_clients()
+
+
+def _forget_shared_clients() -> None:
+    """LangChain's models for Anthropic share one client of each address; a closed one must not serve the next run."""
+    module = sys.modules.get("langchain_anthropic._client_utils")
+    shared: Any = getattr(module, "_get_default_async_httpx_client", None)
+    if shared is not None:
+        shared.cache_clear()
 
 
 def _key_of(setting: Setting) -> str:
@@ -96,6 +106,8 @@ def _model(setting: Setting) -> Any:
             base_url=declared.base_url,
             stream_usage=declared.stream,
             use_responses_api=declared.api == "responses",
+            # Its own, because LangChain shares one of each address between all models, and this one is closed.
+            http_async_client=optional("openai", EXTRA).DefaultAsyncHttpxClient(),
             model_kwargs=others,
             **direct,
             **common,
