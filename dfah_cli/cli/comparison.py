@@ -44,7 +44,7 @@ def show_comparison(answer: Answer, screen: Screen, confidence: float) -> None:
         screen.table(("decision changed", "base", "candidate", "drift"), flips)
     screen.line()
     screen.prose(*_remarks(answer))
-    _verdict(answer, screen)
+    show_verdict(answer, screen)
 
 
 def _numbers(answer: Answer) -> Iterator[tuple[str, ...]]:
@@ -82,7 +82,8 @@ def _remarks(answer: Answer) -> Iterator[str]:
         yield "Both are the same evidence."
 
 
-def _verdict(answer: Answer, screen: Screen) -> None:
+def show_verdict(answer: Answer, screen: Screen) -> None:
+    """The checks against the margins and what they come to; nothing without a margin."""
     if answer.verdict is None:
         return
     rows = [
@@ -90,7 +91,10 @@ def _verdict(answer: Answer, screen: Screen) -> None:
          "" if c.cases_needed is None else str(c.cases_needed))
         for c in answer.checks
     ]  # fmt: skip
-    screen.line()
-    screen.table(("check", "verdict", "observed", "margin", "bound", "cases needed"), rows)
-    screen.line()
+    if screen.tables:
+        screen.line()
+    needed = "cases needed" if screen.tables else "needed"
+    screen.table(("check", "verdict", "observed", "margin", "bound", needed), rows)
+    if screen.tables:
+        screen.line()
     screen.fact(verdict=str(answer.verdict), exit=int(answer.code))

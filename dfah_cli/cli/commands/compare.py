@@ -82,6 +82,8 @@ def _question(
 
 
 def _show(answer: Answer, screen: Screen) -> None:
+    from dfah_cli.cli.comparison import show_verdict
+
     found = answer.found
     if answer.difference:
         now = answer.candidate
@@ -120,16 +122,4 @@ def _show(answer: Answer, screen: Screen) -> None:
     )
     if answer.base.commitment == answer.candidate.commitment:
         screen.fact(note="both are the same evidence")
-    _verdict(answer, screen)
-
-
-def _verdict(answer: Answer, screen: Screen) -> None:
-    if answer.verdict is None:
-        return
-    rows = [
-        (c.name, str(c.verdict), f"{c.observed:.4g}", f"{c.expected:.4g}", "" if c.bound is None else f"{c.bound:.4g}",
-         "" if c.cases_needed is None else str(c.cases_needed))
-        for c in answer.checks
-    ]  # fmt: skip
-    screen.table(("check", "verdict", "observed", "margin", "bound", "needed"), rows)
-    screen.fact(verdict=str(answer.verdict), exit=int(answer.code))
+    show_verdict(answer, screen)
