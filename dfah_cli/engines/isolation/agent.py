@@ -7,8 +7,7 @@ import asyncio
 from attrs import evolve
 
 from dfah_cli.adapter.contract import Agent, RunContext
-from dfah_cli.adapter.registry import ToolRegistry
-from dfah_cli.engines.isolation.dialogue import answer, stub
+from dfah_cli.engines.isolation.dialogue import answer, stand_ins
 from dfah_cli.engines.isolation.process import Load, WorkerProcess
 from dfah_cli.engines.local import check_ready
 from dfah_cli.records.case import Case
@@ -32,12 +31,7 @@ class IsolatedAgent:
         self._waiting: list[asyncio.Task[WorkerProcess]] = []
         self._reserved: list[asyncio.Task[WorkerProcess]] = []
         self.suite = suite
-        self.tools: ToolRegistry | None = None
-        registered = getattr(agent, "tools", None)
-        if isinstance(registered, ToolRegistry):
-            self.tools = ToolRegistry()
-            for spec in registered.specs:
-                self.tools.register(spec, stub(spec.name))
+        self.tools = stand_ins(agent)
 
     @property
     def manifest(self) -> Manifest:

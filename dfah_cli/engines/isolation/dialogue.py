@@ -14,8 +14,9 @@ from typing import Any
 
 from attrs import frozen
 
-from dfah_cli.adapter.contract import RunContext
+from dfah_cli.adapter.contract import Agent, RunContext
 from dfah_cli.adapter.meter import Meter
+from dfah_cli.adapter.registry import ToolRegistry
 from dfah_cli.adapter.session import ToolSession
 from dfah_cli.engines.isolation.channel import Line, Message
 from dfah_cli.errors import AgentContractError, DFAHError, ToolExecutionError, ValidationError
@@ -66,6 +67,17 @@ def stub(name: str) -> Callable[..., Awaitable[Any]]:
 
     called.__name__ = name
     return called
+
+
+def stand_ins(agent: Agent) -> ToolRegistry | None:
+    """The tools of the agent with stubs for their functions; None when it has no registry."""
+    registered = getattr(agent, "tools", None)
+    if not isinstance(registered, ToolRegistry):
+        return None
+    tools = ToolRegistry()
+    for spec in registered.specs:
+        tools.register(spec, stub(spec.name))
+    return tools
 
 
 class Dialogue:

@@ -8,9 +8,8 @@ from collections.abc import Coroutine, Mapping
 from typing import Any
 
 from dfah_cli.adapter.contract import Agent, RunContext
-from dfah_cli.adapter.registry import ToolRegistry
 from dfah_cli.canonical import canonical_bytes
-from dfah_cli.engines.isolation.dialogue import answer, stub
+from dfah_cli.engines.isolation.dialogue import answer, stand_ins
 from dfah_cli.engines.local import check_ready
 from dfah_cli.engines.ray.cluster import Cluster
 from dfah_cli.engines.ray.package import require
@@ -47,12 +46,7 @@ class RayAgent:
         self._tasks: set[asyncio.Task[None]] = set()
         self._numbers = itertools.count()
         self.suite = suite
-        self.tools: ToolRegistry | None = None
-        registered = getattr(agent, "tools", None)
-        if isinstance(registered, ToolRegistry):
-            self.tools = ToolRegistry()
-            for spec in registered.specs:
-                self.tools.register(spec, stub(spec.name))
+        self.tools = stand_ins(agent)
 
     @property
     def manifest(self) -> Manifest:
