@@ -72,9 +72,9 @@ class Announcement:
 
 @frozen(kw_only=True)
 class ArmResult:
-    """A run that was made. lost: cases that are not eligible. not_recorded: episodes that asked for more than there is.
+    """A run that was made.
 
-    shown: whether it could be compared with the first at all.
+    lost: cases that are not eligible. not_recorded: episodes that asked for more than there is.
     """
 
     arm: Arm
