@@ -169,7 +169,10 @@ def test_help_can_be_written_in_a_narrow_encoding(tmp_path: Path, monkeypatch: p
 @pytest.mark.slow
 @pytest.mark.parametrize("launcher", ["joblib", "submitit_local"])
 def test_a_launcher_runs_the_jobs_elsewhere(tmp_path: Path, launcher: str) -> None:
-    pytest.importorskip(f"hydra_plugins.hydra_{launcher.partition('_')[0]}_launcher", reason="an optional launcher")
+    pytest.importorskip(
+        f"hydra_plugins.hydra_{launcher.partition('_')[0]}_launcher",
+        reason="no such launcher; run: python -m pip install 'dfah-cli[joblib,submitit]'",
+    )
     arguments = ("-m", "suite=toy-risk", "replays=2,3", f"hydra/launcher={launcher}", "--json")
     code, out, err = spawned(tmp_path, arguments)
     assert code == 0, err

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from dfah_cli.metrics.beta import betainc, betaincinv, binomial_cdf, binomial_cdf_half
 
-special = pytest.importorskip("scipy.special")
-stats = pytest.importorskip("scipy.stats")
+special = pytest.importorskip("scipy.special", reason="no scipy; run: python -m pip install 'dfah-cli[dev]'")
+stats = pytest.importorskip("scipy.stats", reason="no scipy; run: python -m pip install 'dfah-cli[dev]'")
 
 SHAPES = st.integers(1, 5000)
 

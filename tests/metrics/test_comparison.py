@@ -79,14 +79,16 @@ def test_mcnemar_vectors(pairs: tuple[int, int], expected: float) -> None:
 def test_signflip_vector_equals_scipy() -> None:
     differences = [1, 1, 2, 1, 0, 0, -1, 1, 1, 2]
     assert signflip_exact_p(differences) == pytest.approx(0.0546875, abs=1e-12)
-    stats = pytest.importorskip("scipy.stats")
+    stats = pytest.importorskip("scipy.stats", reason="no scipy; run: python -m pip install 'dfah-cli[dev]'")
     oracle = stats.permutation_test((np.array(differences),), np.mean, permutation_type="samples", n_resamples=np.inf)
     assert signflip_exact_p(differences) == pytest.approx(oracle.pvalue, abs=1e-12)
 
 
 def test_holm_vector() -> None:
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    multitest = pytest.importorskip("statsmodels.stats.multitest")
+    multitest = pytest.importorskip(
+        "statsmodels.stats.multitest", reason="no statsmodels; run: python -m pip install 'dfah-cli[dev]'"
+    )
     p_values = [0.2, 0.001, 0.04, 0.04, 0.9]
     assert holm(p_values) == pytest.approx(list(multitest.multipletests(p_values, method="holm")[1]))
 

@@ -75,7 +75,9 @@ def test_flag_at_k_vectors() -> None:
 
 
 def test_mean_pairwise_is_the_observed_agreement_of_fleiss() -> None:
-    inter_rater = pytest.importorskip("statsmodels.stats.inter_rater")
+    inter_rater = pytest.importorskip(
+        "statsmodels.stats.inter_rater", reason="no statsmodels; run: python -m pip install 'dfah-cli[dev]'"
+    )
     table = [[3, 0], [2, 1], [3, 0], [0, 3]]
     observed = float(sum(pairwise(row) for row in table) / 4)
     assert observed == pytest.approx(0.833333333, abs=1e-9)

@@ -54,7 +54,7 @@ def test_one_sided_upper_vectors(events: int, cases: int, upper: float) -> None:
 
 
 def test_clopper_pearson_equals_scipy() -> None:
-    stats = pytest.importorskip("scipy.stats")
+    stats = pytest.importorskip("scipy.stats", reason="no scipy; run: python -m pip install 'dfah-cli[dev]'")
     for events in range(0, 31, 3):
         expected = stats.binomtest(events, 30).proportion_ci(0.9, method="exact")
         assert limits(clopper_pearson(events, 30, level=0.9)) == pytest.approx(list(expected), abs=1e-10)

@@ -78,7 +78,7 @@ def test_an_agent_at_the_limit_cannot_be_planned_for(expected: float) -> None:
 
 
 def test_plans_equal_scipy() -> None:
-    stats = pytest.importorskip("scipy.stats")
+    stats = pytest.importorskip("scipy.stats", reason="no scipy; run: python -m pip install 'dfah-cli[dev]'")
     for allowed in (0, 2, 7):
         cases = power.plan_max_rate(0.07, allowed=allowed)
         assert stats.binom.cdf(allowed, cases, 0.07) <= 0.05 < stats.binom.cdf(allowed, cases - 1, 0.07)

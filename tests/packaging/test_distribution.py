@@ -32,7 +32,7 @@ def build(source: Path, target: str, into: Path) -> Path:
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Folders to import from: the checkout, the wheel, and the wheel made of the source distribution."""
-    pytest.importorskip("hatchling", reason="the build backend is not installed")
+    pytest.importorskip("hatchling", reason="no build backend; run: python -m pip install 'dfah-cli[dev]'")
     work = tmp_path_factory.mktemp("build")
     copy = work / "copy"
     copy.mkdir()

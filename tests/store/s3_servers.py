@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-SKIPPED = "make services"
+SKIPPED = "no server; run: make services"
 BUCKET = "runs"
 START_S = 60.0
 

@@ -11,7 +11,7 @@ from dfah_cli.errors import ConfigurationError, StorageError
 from dfah_cli.store.protocol import SlotState
 from tests.contract.store_contract import MANIFEST, a_plan, an_episode, an_intent, fixed_clock, planned
 
-pytest.importorskip("obstore", reason='python -m pip install "dfah-cli[s3]"')
+pytest.importorskip("obstore", reason="no obstore; run: python -m pip install 'dfah-cli[s3]'")
 
 import obstore
 from obstore.exceptions import AlreadyExistsError, GenericError, PermissionDeniedError

@@ -10,7 +10,7 @@ from dfah_cli.store.protocol import RunStore, RunWriter
 from tests.contract.store_contract import StoreContract
 from tests.store.test_log import ScriptedHost
 
-pytest.importorskip("obstore", reason='python -m pip install "dfah-cli[s3]"')
+pytest.importorskip("obstore", reason="no obstore; run: python -m pip install 'dfah-cli[s3]'")
 
 from obstore.store import MemoryStore
 

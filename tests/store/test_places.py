@@ -7,7 +7,7 @@ import pytest
 from dfah_cli.errors import ConfigurationError
 from dfah_cli.store.places import RunUrl, bucket_of
 
-pytest.importorskip("obstore", reason='python -m pip install "dfah-cli[s3]"')
+pytest.importorskip("obstore", reason="no obstore; run: python -m pip install 'dfah-cli[s3]'")
 
 
 @pytest.mark.parametrize("name", ["AWS_ENDPOINT_URL", "AWS_ENDPOINT", "AWS_ENDPOINT_URL_S3"])

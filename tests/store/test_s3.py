@@ -20,7 +20,7 @@ from tests.contract.store_contract import StoreContract
 from tests.store.s3_servers import BUCKET, client_environment, environment, s3rver, seaweedfs
 from tests.store.test_log import ScriptedHost
 
-pytest.importorskip("obstore", reason="make services")
+pytest.importorskip("obstore", reason="no obstore; run: make services")
 
 from dfah_cli.store.object_store import ObjectStore
 from dfah_cli.store.opening import open_store

@@ -12,7 +12,7 @@ FAST = Storage(put_s=0.001, cpu_s=0.0, spread=0.0)
 
 @pytest.mark.parametrize(("concurrency", "episodes"), [(1, 40), (16, 320), (50, 333)])
 def test_it_counts_the_writes_of_a_real_run(concurrency: int, episodes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("obstore", reason='python -m pip install "dfah-cli[s3]"')
+    pytest.importorskip("obstore", reason="no obstore; run: python -m pip install 'dfah-cli[s3]'")
     from benchmarks import scale
     from tests.store.in_memory import object_storage
 

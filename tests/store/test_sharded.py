@@ -13,7 +13,7 @@ from tests.contract.store_contract import MANIFEST, a_plan, a_report, a_session,
 from tests.contract.store_contract import planned as a_window
 from tests.store.test_log import ScriptedHost
 
-pytest.importorskip("obstore", reason='python -m pip install "dfah-cli[s3]"')
+pytest.importorskip("obstore", reason="no obstore; run: python -m pip install 'dfah-cli[s3]'")
 
 from obstore.store import MemoryStore
 

@@ -26,7 +26,7 @@ from dfah_cli.workflow.verification import verify_run
 from dfah_cli.workflow.watching import Watch
 from tests.store.in_memory import object_storage
 
-pytest.importorskip("obstore", reason='python -m pip install "dfah-cli[s3]"')
+pytest.importorskip("obstore", reason="no obstore; run: python -m pip install 'dfah-cli[s3]'")
 
 URL = "s3://evidence/runs/one"
 

@@ -38,7 +38,7 @@ def test_a_run_without_a_reward_is_refused_by_its_number(tmp_path: Path) -> None
 
 
 def test_an_inspect_log_without_tools_has_observed_empty_paths() -> None:
-    pytest.importorskip("inspect_ai", reason="reading .eval logs needs inspect_ai")
+    pytest.importorskip("inspect_ai", reason="no inspect_ai; run: python -m pip install 'dfah-cli[inspect]'")
     recording = formats.read(shared("samples", "inspect_popularity_2x2.eval"))
     (found,) = collect([recording])
     run = measure(found.table, replays=found.expected)
