@@ -90,7 +90,12 @@ class SuiteVersionMismatchError(ConfigurationError):
 
 
 class OptionalDependencyError(ConfigurationError, ImportError):
-    """An optional package is missing; the message has the exact install command."""
+    """An optional package is missing; the message has the exact install command, `install_command`."""
+
+
+def install_command(extra: str) -> str:
+    """The command that adds the packages of an extra."""
+    return f"python -m pip install 'dfah-cli[{extra}]'"
 
 
 class ArtifactError(DFAHError):

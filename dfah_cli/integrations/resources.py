@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from dfah_cli.errors import ConfigurationError, OptionalDependencyError
+from dfah_cli.errors import ConfigurationError, OptionalDependencyError, install_command
 
 R = TypeVar("R")
 HERE = ("127.0.0.1", "localhost", "::1")
@@ -57,7 +57,7 @@ def optional(module: str, extra: str) -> ModuleType:
     except ModuleNotFoundError as problem:
         missing = problem.name or module
         raise OptionalDependencyError(
-            f"this adapter needs the package {missing}; run `pip install 'dfah-cli[{extra}]'` in this environment"
+            f"this adapter needs the package {missing}; run: {install_command(extra)}"
         ) from None
 
 

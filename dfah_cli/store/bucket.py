@@ -14,11 +14,10 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any, TypeVar
 
-from dfah_cli.errors import ConfigurationError, OptionalDependencyError
+from dfah_cli.errors import ConfigurationError
 
 T = TypeVar("T")
 
-INSTALL = 'python -m pip install "dfah-cli[s3]"'
 TRIES = 6
 FIRST_PAUSE_S = 0.1
 PART_BYTES = 16 << 20
@@ -36,12 +35,8 @@ class Bucket:
 
     def __init__(self, store: Any, prefix: str, where: str, *, pause_s: float = FIRST_PAUSE_S) -> None:
         """store: an `obstore` store. where: how messages name the place; without credentials."""
-        try:
-            import obstore
-        except ImportError:
-            raise OptionalDependencyError(
-                f"{where}: object storage needs the package obstore; run: {INSTALL}"
-            ) from None
+        import obstore  # there, because the store is one of its
+
         self._ask, self._store, self._pause_s = obstore, store, pause_s
         self._prefix = prefix.strip("/")
         self.where = where

@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 
 from attrs import frozen
 
-from dfah_cli.errors import ConfigurationError, OptionalDependencyError
+from dfah_cli.errors import ConfigurationError, OptionalDependencyError, install_command
 from dfah_cli.store import layout
-from dfah_cli.store.bucket import INSTALL, Bucket
+from dfah_cli.store.bucket import Bucket
 
 SCHEME = "s3://"
 REQUEST_S = 60
@@ -147,7 +147,7 @@ def bucket_of(place: RunUrl) -> Bucket:
         from obstore.exceptions import BaseError
         from obstore.store import S3Store
     except ImportError:
-        raise OptionalDependencyError(f"{place}: needs the package obstore; run: {INSTALL}") from None
+        raise OptionalDependencyError(f"{place}: needs the package obstore; run: {install_command('s3')}") from None
     _check_environment()
     name, _, prefix = place.text.removeprefix(SCHEME).partition("/")
     options: dict[str, Any] = {

@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from dfah_cli.errors import ArtifactError, ConfigurationError, OptionalDependencyError
+from dfah_cli.errors import ArtifactError, ConfigurationError, OptionalDependencyError, install_command
 from dfah_cli.render.every_eval_ever import Placement, Samples, Source, aggregate, placement
 from dfah_cli.render.every_eval_ever_rows import instance
 from dfah_cli.workflow.analyze import Analysis, analyze, episodes
@@ -21,7 +21,7 @@ from dfah_cli.workflow.spool import in_key_order
 
 RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
 VALIDATOR_TIMEOUT_S = 600
-INSTALL = "the Every Eval Ever validator needs Python 3.12 or newer and: python -m pip install 'dfah-cli[eee]'"
+INSTALL = f"the Every Eval Ever validator needs Python 3.12 or newer and: {install_command('eee')}"
 
 
 # A dataclass, because callers of the reference unpack it with `dataclasses`.

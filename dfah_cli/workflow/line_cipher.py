@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
-from dfah_cli.errors import ConfigurationError, OptionalDependencyError, ValidationError
+from dfah_cli.errors import ConfigurationError, OptionalDependencyError, ValidationError, install_command
 from dfah_cli.records import fields
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-INSTALL = 'an encrypted recording needs the package cryptography; run: python -m pip install "dfah-cli[sign]"'
+INSTALL = f"an encrypted recording needs the package cryptography; run: {install_command('sign')}"
 NAME, KDF = "AES-256-GCM", "scrypt"
 # 32 MiB and some tens of milliseconds, once a file.
 COST, BLOCK, LANES, MEMORY = 2**15, 8, 1, 64 * 1024 * 1024

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from dfah_cli.canonical import parse
-from dfah_cli.errors import ArtifactError, ConfigurationError, OptionalDependencyError, ValidationError
+from dfah_cli.errors import ArtifactError, ConfigurationError, OptionalDependencyError, ValidationError, install_command
 from dfah_cli.evidence.claims import Claim, Findings, refuse_failures
 from dfah_cli.evidence.verify import VerifiedRun
 from dfah_cli.gate.attestation import PAYLOAD_TYPE, statement
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dfah_cli.workflow.checking import CheckedRun
 
 ENVELOPE = "attestation.dsse.json"
-INSTALL = 'signing needs the package cryptography; run: python -m pip install "dfah-cli[sign]"'
+INSTALL = f"signing needs the package cryptography; run: {install_command('sign')}"
 
 
 def pae(payload_type: str, payload: bytes) -> bytes:

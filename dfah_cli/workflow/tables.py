@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
-from dfah_cli.errors import ConfigurationError, OptionalDependencyError
+from dfah_cli.errors import ConfigurationError, OptionalDependencyError, install_command
 from dfah_cli.render.csv import csv_header, csv_line
 from dfah_cli.report.details import case_details
 from dfah_cli.report.tables import TABLES, Cell, Group, Kind, case_rows, episode_rows
@@ -16,7 +16,7 @@ from dfah_cli.workflow.export import write_chunks, write_with
 from dfah_cli.workflow.spool import in_key_order
 
 BATCH = 16_384
-INSTALL = "Parquet needs pyarrow; run: python -m pip install 'dfah-cli[parquet]', or use --format csv"
+INSTALL = f"Parquet needs pyarrow; run: {install_command('parquet')}, or use --format csv"
 
 
 def table_csv(run: str | Path, table: str) -> Iterator[bytes]:

@@ -16,7 +16,7 @@ from typing import Any
 from attrs import define, field, frozen
 
 from dfah_cli.canonical import canonical_bytes
-from dfah_cli.errors import ConfigurationError, OptionalDependencyError
+from dfah_cli.errors import ConfigurationError, OptionalDependencyError, install_command
 from dfah_cli.execution.events import EpisodeFinished, Event, Observer, TracesExported
 from dfah_cli.records.episode import Episode
 from dfah_cli.records.manifest import Manifest
@@ -138,7 +138,7 @@ def _exporter_class() -> Any:
         return import_module(EXPORTER).OTLPSpanExporter
     except ImportError:
         raise OptionalDependencyError(
-            "otel: the export needs the OpenTelemetry SDK; run `pip install 'dfah-cli[otel]'` in this environment, or "
+            f"otel: the export needs the OpenTelemetry SDK; run: {install_command('otel')}, or "
             "write the spans to a file (otel_file, --otel-file FILE), which needs nothing"
         ) from None
 

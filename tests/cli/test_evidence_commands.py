@@ -300,7 +300,7 @@ def test_doctor_tells_of_optional_packages_and_never_fails_for_one(
     found = metadata.version
     monkeypatch.setattr(metadata, "version", version)
     checks = {check["check"]: (check["status"], check["detail"]) for check in document(capsys, "doctor")["checks"]}
-    assert checks["ray"] == ("optional", "not installed; for engine=ray: pip install 'dfah-cli[ray]'")
+    assert checks["ray"] == ("optional", "not installed; for engine=ray run: python -m pip install 'dfah-cli[ray]'")
     assert checks["obstore"] == ("pass", "0.10.0, for runs in an object storage")
 
 
@@ -436,7 +436,7 @@ def test_rerun_of_every_case_is_another_plan_and_never_another_run(tmp_path: Pat
 
 @pytest.fixture
 def keys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
-    pytest.importorskip("cryptography")
+    pytest.importorskip("cryptography", reason="no cryptography; run: python -m pip install 'dfah-cli[sign]'")
     assert called(capsys, "keygen", tmp_path / "key")[0] == 0
     assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600
     return tmp_path / "key"
@@ -519,5 +519,5 @@ def test_signing_without_the_library_says_how_to_install_it(finished: Path, tmp_
     (tmp_path / "cryptography.py").write_text("raise ImportError('not here')\n")
     done = dfah("sign", finished, "--key", "k", cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)})
     assert done.returncode == 2
-    assert 'python -m pip install "dfah-cli[sign]"' in done.stderr
+    assert "python -m pip install 'dfah-cli[sign]'" in done.stderr
     assert dfah("verify", finished, cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)}).returncode == 0

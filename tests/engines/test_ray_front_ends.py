@@ -98,7 +98,7 @@ def test_a_cluster_that_is_there_is_used_and_left_there(tmp_path: Path) -> None:
 
 def test_a_run_on_a_cluster_is_recorded_in_an_object_storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ray", reason="needs the package ray: pip install 'dfah-cli[ray]'")
-    pytest.importorskip("obstore", reason="make services")
+    pytest.importorskip("obstore", reason="no obstore; run: make services")
     (tmp_path / "server").mkdir()
     with seaweedfs(tmp_path / "server") as endpoint:
         run(tmp_path / "calls", f"s3://{BUCKET}/on-ray", environment(endpoint))

@@ -9,7 +9,7 @@ import click
 
 from dfah_cli.cli.options import COMMON
 from dfah_cli.cli.screen import Screen
-from dfah_cli.errors import DFAHError, ExitCode
+from dfah_cli.errors import DFAHError, ExitCode, install_command
 
 Row = tuple[str, str, str]
 PACKAGES = ("attrs", "cattrs", "click", "hydra-core", "omegaconf", "jsonschema", "numpy", "orjson", "rich", "structlog")
@@ -64,7 +64,7 @@ def _installation() -> Iterator[Row]:
         try:
             yield name, "pass", f"{version(name)}, for {wanted}"
         except PackageNotFoundError:
-            yield name, "optional", f"not installed; for {wanted}: pip install 'dfah-cli[{extra}]'"
+            yield name, "optional", f"not installed; for {wanted} run: {install_command(extra)}"
     clash = shared_import_name()
     yield "import name", "fail" if clash else "pass", clash or "dfah belongs to dfah-cli alone"
     yield from _suites()

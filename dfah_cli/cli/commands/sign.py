@@ -20,7 +20,7 @@ from dfah_cli.cli.screen import Screen
 def command(run: str, key: str, output: str | None, as_json: bool) -> int:
     """Sign what a finished, gated run states: an in-toto test result in a DSSE envelope.
 
-    Signing again with another key adds its signature. Needs the extra: python -m pip install "dfah-cli[sign]".
+    Signing again with another key adds its signature. Needs the extra: python -m pip install 'dfah-cli[sign]'.
 
     \b
     dfah keygen release

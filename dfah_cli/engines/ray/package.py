@@ -8,9 +8,9 @@ import os
 from importlib import import_module
 from typing import Any
 
-from dfah_cli.errors import OptionalDependencyError
+from dfah_cli.errors import OptionalDependencyError, install_command
 
-INSTALL = "engine ray needs the package ray; run: pip install 'dfah-cli[ray]'"
+INSTALL = f"engine ray needs the package ray; run: {install_command('ray')}"
 
 
 def require() -> None:

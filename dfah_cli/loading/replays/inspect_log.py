@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dfah_cli.errors import ConfigurationError, OptionalDependencyError
+from dfah_cli.errors import ConfigurationError, OptionalDependencyError, install_command
 from dfah_cli.loading.replays.recorded import RecordedReplay, Recording, label, shown, value_hash
 from dfah_cli.metrics.backends import served_by
 from dfah_cli.metrics.paths import StepLike
 
-INSTALL = "reading .eval logs needs inspect_ai: python -m pip install 'dfah-cli[inspect]'"
+INSTALL = f"reading .eval logs needs the package inspect_ai; run: {install_command('inspect')}"
 NOTES = ("the decision is the answer a single scorer saw, else the text of the completion, in lower case",)
 
 
