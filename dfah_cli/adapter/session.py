@@ -11,12 +11,11 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from attrs import define, field, frozen
 
 from dfah_cli.adapter import functions
-from dfah_cli.adapter.tape import EpisodeTape
 from dfah_cli.canonical import canonical_bytes, copy_json, digest, digest_bytes
 from dfah_cli.errors import AgentContractError, NotRecordedError, ToolExecutionError, ValidationError
 from dfah_cli.records.enums import ChannelState, ToolExecutionState
@@ -24,6 +23,9 @@ from dfah_cli.records.fields import check_printable
 from dfah_cli.records.tool_spec import ToolSpec
 from dfah_cli.records.trajectory import ToolCall, Trajectory
 from dfah_cli.redaction import credential_shape, strings_in
+
+if TYPE_CHECKING:
+    from dfah_cli.adapter.tape import EpisodeTape
 
 UNNAMED = "(unrecordable tool name)"
 EMPTY_RESULTS = frozenset((b"null", b'""', b"[]", b"{}"))

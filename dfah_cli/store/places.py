@@ -10,14 +10,16 @@ import os
 import re
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from attrs import frozen
 
 from dfah_cli.errors import ConfigurationError, OptionalDependencyError, install_command
 from dfah_cli.store import layout
-from dfah_cli.store.bucket import Bucket
+
+if TYPE_CHECKING:
+    from dfah_cli.store.bucket import Bucket
 
 SCHEME = "s3://"
 REQUEST_S = 60
@@ -146,6 +148,8 @@ def bucket_of(place: RunUrl) -> Bucket:
     try:
         from obstore.exceptions import BaseError
         from obstore.store import S3Store
+
+        from dfah_cli.store.bucket import Bucket
     except ImportError:
         raise OptionalDependencyError(f"{place}: needs the package obstore; run: {install_command('s3')}") from None
     _check_environment()
