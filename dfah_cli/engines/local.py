@@ -7,15 +7,19 @@ import contextlib
 from collections.abc import Awaitable, Callable
 
 from dfah_cli.adapter.contract import Agent
+from dfah_cli.engines.loop_alarm import loop_alarm
 from dfah_cli.execution.call import hidden
 from dfah_cli.execution.runner import Runner
 
 CLOSE_S = 5.0
 
 
-async def run_local(runner: Runner, concurrency: int, agent: Agent | None = None) -> None:
+async def run_local(
+    runner: Runner, concurrency: int, agent: Agent | None = None, *, limit_s: float | None = None
+) -> None:
     """Works through what is left with that many workers, never more than there are slots; then closes the agent.
 
+    limit_s: of an episode; whatever holds the loop longer is interrupted.
     Raises: the first error of a worker (StorageError); the others are stopped before it is passed on.
     """
     left = runner.settle()
@@ -28,7 +32,8 @@ async def run_local(runner: Runner, concurrency: int, agent: Agent | None = None
     runner.watch().start()
     workers = [hidden(asyncio.ensure_future(runner.work())) for _ in range(count)]
     try:
-        await asyncio.gather(*workers)
+        with loop_alarm(limit_s):
+            await asyncio.gather(*workers)
     except BaseException:
         runner.stop_now()
         for worker in workers:

@@ -41,7 +41,7 @@ from dfah_cli.workflow.grounds import grounds_for
 from dfah_cli.workflow.observing import AS_IS, Observed
 from dfah_cli.workflow.opening import check_same_design
 from dfah_cli.workflow.parts import every_part
-from dfah_cli.workflow.publishing import known_gate, publish_gate, publish_report, published_report
+from dfah_cli.workflow.publishing import known_gate, publish, published_report
 from dfah_cli.workflow.settling import Settling
 from dfah_cli.workflow.taping import taped
 
@@ -202,7 +202,8 @@ def _replay(job: Job, writer: RunWriter, clock: Clock, observer: Observer) -> Ta
         clock=clock,
         observer=observer if settling is None else watched,
     )
-    drive(lambda: run_local(runner, job.settings.concurrency, job.agent), runner.request_stop, job.halt)
+    workers, limit_s = job.settings.concurrency, job.planned.plan.episode_timeout_s
+    drive(lambda: run_local(runner, workers, job.agent, limit_s=limit_s), runner.request_stop, job.halt)
     return runner.tally
 
 
@@ -226,12 +227,9 @@ def _conclude(job: Job, writer: RunWriter, clock: Clock, verified: VerifiedRun, 
     """States the report and the verdict, and publishes what is not published yet."""
     measurement = measure(verified.table, replays=verified.plan.replays)
     report = state_report(verified, measurement, mode=job.mode)
-    ordinal = published_report(verified, report)
     unfinished = writer.unfinished()
-    if ordinal is None and unfinished is None:
-        ordinal = publish_report(writer, verified, report)
     gate = _gated(job, clock, verified, measurement, report)
-    gate_ordinal = None if gate is None or ordinal is None else publish_gate(writer, verified, gate, ordinal)
+    gate_ordinal = None if unfinished is not None else publish(writer, verified, report, gate)[1]
     return Recorded(
         report=report,
         verified=verified,

@@ -141,6 +141,20 @@ async def blocks(agent: Misbehaving, case: Case, context: RunContext) -> AgentRe
     return agent.result(context)
 
 
+async def holds_the_loop(agent: Misbehaving, case: Case, context: RunContext) -> AgentResult:
+    time.sleep(600)
+    return agent.result(context)
+
+
+async def spins_in_a_task(agent: Misbehaving, case: Case, context: RunContext) -> AgentResult:
+    async def spin() -> None:
+        while True:
+            pass
+
+    await asyncio.create_task(spin())
+    return agent.result(context)
+
+
 async def swallows_once(agent: Misbehaving, case: Case, context: RunContext) -> AgentResult:
     try:
         await asyncio.sleep(60)
@@ -302,6 +316,9 @@ ROWS = (
     Row("hangs", "never returns", PROVIDER, "episode_timeout", hangs),
     Row("sleeps_plainly", "never returns from a plain function", PROVIDER, "episode_timeout", sleeps_plainly, True),
     Row("blocks", "blocks the event loop beyond the limit", PROVIDER, "episode_timeout", blocks),
+    Row("holds_the_loop", "holds the event loop and never lets it go", PROVIDER, "episode_timeout", holds_the_loop),
+    Row("spins_in_a_task", "holds the event loop in a task that it awaits", PROVIDER, "episode_timeout",
+        spins_in_a_task),
     Row("swallows_once", "swallows cancellation and returns late", PROVIDER, "episode_timeout", swallows_once),
     Row("swallows_for_ever", "swallows every cancellation", PROVIDER, "episode_timeout", swallows_for_ever),
     Row("returns_text", "returns a string", CONTRACT, "AgentContractError", returning(lambda *_: "DECISION: YES")),
