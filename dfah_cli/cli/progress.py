@@ -163,7 +163,10 @@ def exported(event: TracesExported) -> str:
     """What became of the spans."""
     if event.problem is None:
         return f"OpenTelemetry spans: {event.where}"
-    return f"OpenTelemetry spans: {event.where} did not take them ({event.problem}); the run itself is recorded"
+    return (
+        f"OpenTelemetry spans: {event.where} did not take them ({event.problem}); the run itself is recorded, and "
+        "dfah export RUN --format otlp -o FILE writes them"
+    )
 
 
 class _Lines:

@@ -179,14 +179,15 @@ def _check_environment() -> None:
             )
     for name in ENDPOINTS:
         found = os.environ.get(name)
-        if found is not None and not _is_address(found):
+        if found is not None and not is_address(found):
             raise ConfigurationError(
                 f"{name}: found no address; expected http:// or https:// with a host, such as http://127.0.0.1:8333; "
                 "set it so, or unset it for S3 itself"
             )
 
 
-def _is_address(text: str) -> bool:
+def is_address(text: str) -> bool:
+    """Whether it is http:// or https:// with a host."""
     try:
         parts = urlsplit(text)
         return (

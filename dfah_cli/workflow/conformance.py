@@ -12,7 +12,7 @@ from typing import Any
 from attrs import field, frozen
 
 from dfah_cli.adapter.contract import Agent, agent_problem
-from dfah_cli.errors import AgentContractError, ConfigurationError, DFAHError
+from dfah_cli.errors import AgentContractError, ConfigurationError, DFAHError, ExitCode
 from dfah_cli.execution.events import EpisodeFinished, Event, Observer, silent
 from dfah_cli.records import fields
 from dfah_cli.records.enums import ConformanceStatus
@@ -100,7 +100,8 @@ def check_agent(
     order. out: where the episodes are kept; None keeps none of them. deep: more calls, in worker processes, about what
     surrounds the agent. reference: its name for them; None looks for it. announce: told the most calls and the most
     US dollars (None without an estimate) before the first call.
-    Raises: ConfigurationError for a wrong request; AgentContractError with `raise_on_error` when a check fails.
+    Raises: ConfigurationError for a wrong request; StorageError, LeaseError and ArtifactError about what `out` names;
+    AgentContractError with `raise_on_error` when a check fails.
     """
     if type(max_cases) is not int or max_cases < 1:
         raise ConfigurationError("max_cases: expected a whole number of at least 1")
@@ -229,9 +230,9 @@ def _examine(
         made = tuple(episodes(replay.output_path(first.report.manifest)))
     except AgentContractError as problem:
         return (_broken("suite_load", problem, "correct what the message names; nothing was called"),), ()
-    except ConfigurationError:
-        raise
     except DFAHError as problem:
+        if problem.exit_code is not ExitCode.NO:
+            raise  # the request, the disk, the lease or the evidence: nothing that the agent broke
         return (loaded, _broken("execution", problem, None)), ()
     trial = Trial(
         first=first,

@@ -2,16 +2,52 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import IO, overload
 
-from dfah_cli.errors import ConfigurationError
+from dfah_cli.errors import ConfigurationError, StorageError
 from dfah_cli.report.record import ReportColumns
 from dfah_cli.store.places import RunUrl, place_of, refuse_evidence
 from dfah_cli.store.safe_io import storage_errors
+
+DISK_FAILED = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
+
+
+def check_place(path: str | Path | RunUrl) -> None:
+    """Nothing, when a file can be written at `path`, as far as that can be told without writing.
+
+    For files that are written after a run: before it, a wrong name costs nothing.
+    Raises: ConfigurationError.
+    """
+    place = place_of(path)
+    if isinstance(place, RunUrl):
+        return
+    try:
+        refuse_evidence(place)
+        problem = _in_the_way(place)
+    except OSError as found:
+        problem = found.errno
+    if problem is not None:
+        raise ConfigurationError(f"{place}: cannot be written ({os.strerror(problem)})")
+
+
+def _in_the_way(place: Path) -> int | None:
+    if place.is_dir():
+        return errno.EISDIR
+    if place.exists() and not place.is_file():
+        return _refusal(place, os.W_OK)
+    folder = next(parent for parent in place.absolute().parents if os.path.lexists(parent))
+    return _refusal(folder, os.W_OK | os.X_OK) if folder.is_dir() else errno.ENOTDIR
+
+
+def _refusal(target: Path, wanted: int) -> int | None:
+    if os.access(target, wanted):
+        return None
+    return errno.EROFS if os.statvfs(target).f_flag & os.ST_RDONLY else errno.EACCES
 
 
 @overload
@@ -47,7 +83,7 @@ def write_chunks(path: str | Path, chunks: Iterable[bytes]) -> Path:
 def write_with(path: str | Path, fill: Callable[[IO[bytes]], object]) -> Path:
     """The same for a function that fills an open file.
 
-    Raises: ConfigurationError when the place cannot be written.
+    Raises: ConfigurationError when the place cannot be written; StorageError when the disk is full or fails.
     """
     place = Path(path)
     try:
@@ -61,7 +97,8 @@ def write_with(path: str | Path, fill: Callable[[IO[bytes]], object]) -> Path:
         number, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name[:100]}.", suffix=".tmp")
         _replace(number, name, fill, place)
     except OSError as problem:
-        raise ConfigurationError(f"{place}: cannot be written ({problem.strerror})") from None
+        kind = StorageError if problem.errno in DISK_FAILED else ConfigurationError
+        raise kind(f"{place}: cannot be written ({problem.strerror})") from None
     return place
 
 

@@ -17,8 +17,9 @@ from dfah_cli.metrics.measure import RunMeasurement
 from dfah_cli.records.suite import Suite
 from dfah_cli.report.against import Against
 from dfah_cli.report.record import Report
-from dfah_cli.store.places import RunUrl, place_of
+from dfah_cli.store.places import Place, RunUrl, place_of
 from dfah_cli.workflow.engines import executed_by
+from dfah_cli.workflow.export import check_place, write_export
 from dfah_cli.workflow.freezing import FrozenPlan, load, plan_only
 from dfah_cli.workflow.judging import against, baseline_of_policy
 from dfah_cli.workflow.replay import Replay
@@ -114,8 +115,10 @@ def execute(request: RunRequest, observer: Observer = silent, *, parent: Mapping
     agent, suite = load(request)
     agent = executed_by(request, agent, suite)
     replay = make_replay(request, suite, observer, parent=parent)
-    recorded = replay.record(agent)
     run_dir = replay.output_path(agent.manifest)
+    for _, place in _report_places(request, run_dir):
+        check_place(place)
+    recorded = replay.record(agent)
     result = RunResult(
         report=recorded.report,
         verified=recorded.verified,
@@ -138,10 +141,18 @@ def write_report_files(request: RunRequest, result: RunResult) -> tuple[Path | R
     if not request.report:
         return ()
     from dfah_cli.workflow.analyze import analyze
-    from dfah_cli.workflow.export import write_export
-    from dfah_cli.workflow.rendering import FILE_NAMES, prepare, render
+    from dfah_cli.workflow.rendering import prepare, render
 
     analysis = analyze(result.run_dir, mode=result.report.mode, keep_examples=True)
     rendered = prepare(analysis.report, result.gate_result, analysis.verified, analysis.measurement, result.against)
-    places = [(one.format, place_of(one.file or result.run_dir / FILE_NAMES[one.format])) for one in request.report]
+    places = _report_places(request, result.run_dir)
     return tuple(write_export(place, render(rendered, kind)) for kind, place in places)
+
+
+def _report_places(request: RunRequest, run_dir: Place) -> list[tuple[str, Place]]:
+    """Format and place of each file that is asked for."""
+    if not request.report:
+        return []
+    from dfah_cli.workflow.rendering import FILE_NAMES
+
+    return [(one.format, place_of(one.file or run_dir / FILE_NAMES[one.format])) for one in request.report]

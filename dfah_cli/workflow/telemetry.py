@@ -6,8 +6,11 @@ episodes of the run, made anew each time; an endpoint is sent those that this se
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -16,19 +19,21 @@ from typing import Any
 from attrs import define, field, frozen
 
 from dfah_cli.canonical import canonical_bytes
-from dfah_cli.errors import ConfigurationError, OptionalDependencyError, install_command
+from dfah_cli.errors import ConfigurationError, DFAHError, OptionalDependencyError, install_command
 from dfah_cli.execution.events import EpisodeFinished, Event, Observer, TracesExported
 from dfah_cli.records.episode import Episode
 from dfah_cli.records.manifest import Manifest
 from dfah_cli.render.otlp import RESOURCE, SCHEMA_URL, SCOPE, Span, otlp_document, spans_of
-from dfah_cli.store.places import RunUrl
+from dfah_cli.store.places import RunUrl, is_address
 from dfah_cli.version import __version__
 from dfah_cli.workflow.analyze import analyze, episodes
-from dfah_cli.workflow.export import write_chunks
+from dfah_cli.workflow.export import check_place, write_chunks
 
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 EXPORTER = "opentelemetry.exporter.otlp.proto.http.trace_exporter"
 BATCH = 200
+BATCH_S = 60.0
+"""Longest wait for the answer to a batch: the exporter's own limit is for one read, and an answer can drip for ever."""
 
 
 @frozen(kw_only=True)
@@ -42,18 +47,17 @@ class Telemetry:
     def asked_for(cls, otel: bool, file: str | Path | None, environment: Mapping[str, str] | None = None) -> Telemetry:
         """What is asked for, when all of it is there.
 
-        Raises: ConfigurationError without an endpoint; OptionalDependencyError without the SDK.
+        Raises: ConfigurationError without an endpoint, or for a file that could not be written; OptionalDependencyError
+        without the SDK.
         """
         environment = os.environ if environment is None else environment
         if file is not None and not isinstance(file, str | Path):
             raise ConfigurationError(f"otel_file: found {type(file).__name__}; expected a path")
         if otel:
             _exporter_class()
-            if not any(environment.get(name) for name in ENDPOINTS):
-                raise ConfigurationError(
-                    f"otel: neither {ENDPOINTS[0]} nor {ENDPOINTS[1]} is set; set one to your collector's address, "
-                    "or write the spans to a file (otel_file, --otel-file FILE)"
-                )
+            _check_endpoint(environment)
+        if file is not None:
+            _check_file(file)
         return cls(sends=otel, file=None if file is None else Path(file))
 
     @property
@@ -89,7 +93,7 @@ class Session:
     def _told(self, where: str, work: Any) -> None:
         try:
             work()
-        except ConfigurationError as problem:
+        except DFAHError as problem:
             self.observer(TracesExported(where=where, problem=str(problem).removeprefix(f"{where}: ")))
         except Exception as problem:  # noqa: BLE001 - a collector that is away is no failure of the run
             # The text may have headers of the request in it.
@@ -107,15 +111,31 @@ def send(spans: Iterable[Span]) -> None:
 
     Raises: NotAcceptedError when a batch was not accepted; what the exporter raises.
     """
+    # Its complaints quote headers, addresses and whatever the endpoint answers.
+    logging.getLogger("opentelemetry").addHandler(logging.NullHandler())
     exporter = _exporter_class()()
     try:
         left = iter(spans)
-        while batch := list(islice(left, BATCH)):
-            found = exporter.export([_readable(span) for span in batch])
+        while batch := [_readable(span) for span in islice(left, BATCH)]:
+            found = _within(BATCH_S, exporter.export, batch)
             if getattr(found, "name", "") != "SUCCESS":
                 raise NotAcceptedError
     finally:
         exporter.shutdown()
+
+
+def _within(limit_s: float, act: Callable[[Any], Any], argument: Any) -> Any:
+    """What `act` returns. Raises: what it raises; TimeoutError when it does not end in time."""
+    answer: Future[Any] = Future()
+
+    def work() -> None:
+        try:
+            answer.set_result(act(argument))
+        except BaseException as problem:  # noqa: BLE001 - raised again where it is waited for
+            answer.set_exception(problem)
+
+    threading.Thread(target=work, name="dfah-spans", daemon=True).start()
+    return answer.result(limit_s)
 
 
 def export_otlp(run: str | Path, out: str | Path) -> Path:
@@ -130,6 +150,27 @@ def export_otlp(run: str | Path, out: str | Path) -> Path:
 def _lines(made: Iterable[Episode], manifest: Manifest, run_plan_sha256: str) -> Iterator[bytes]:
     for episode in made:
         yield canonical_bytes(otlp_document(spans_of(episode, manifest, run_plan_sha256))) + b"\n"
+
+
+def _check_endpoint(environment: Mapping[str, str]) -> None:
+    found = {name: environment[name] for name in ENDPOINTS if environment.get(name)}
+    if not found:
+        raise ConfigurationError(
+            f"otel: neither {ENDPOINTS[0]} nor {ENDPOINTS[1]} is set; set one to your collector's address, "
+            "or write the spans to a file (otel_file, --otel-file FILE)"
+        )
+    for name, address in found.items():
+        if not is_address(address):
+            raise ConfigurationError(
+                f"{name}: found no address; expected http:// or https:// with a host, such as http://127.0.0.1:4318"
+            )
+
+
+def _check_file(file: str | Path) -> None:
+    try:
+        check_place(file)
+    except ConfigurationError as problem:
+        raise ConfigurationError(f"otel_file: {problem}") from None
 
 
 def _exporter_class() -> Any:

@@ -66,6 +66,8 @@ def test_0_is_not_replaced_by_the_environment(stable_run: Path, here: Path) -> N
         (["run", *TOY, "--suite", "toy-riks"], "toy-risk"),
         (["run", *TOY, "--policy", "missing.yaml"], "missing.yaml"),
         (["run", *TOY, "-o", "report.docx"], ".docx"),
+        (["run", *TOY, "-o", "adapters.py/report.html"], "Not a directory"),
+        (["run", *TOY, "--otel-file", "adapters.py/spans.jsonl"], "otel_file: adapters.py/spans.jsonl"),
         (["run", *TOY, "--case", "NO-SUCH"], "NO-SUCH"),
         (["run", *TOY, "--otel"], "--otel"),
         (["run", "--agent", "dfah.demo:toy_agnet"], "toy_agent"),
@@ -89,6 +91,14 @@ def test_2_a_wrong_request_is_one_line_and_writes_nothing(here: Path, arguments:
     assert len(done.stderr.splitlines()) == 1
     after = sorted(path.name for path in here.rglob("*"))
     assert [name for name in after if name != "__pycache__" and not name.endswith(".pyc")] == before
+
+
+def test_what_lies_in_the_way_of_a_preflight_is_no_broken_contract(stable_run: Path, here: Path) -> None:
+    copy = shutil.copytree(stable_run, here / "run")
+    (copy / "plan.json").write_text("{}")
+    done = dfah("check-agent", *TOY, "--out", copy, cwd=here)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.startswith("dfah check-agent: ")
 
 
 def test_2_a_directory_that_is_bound_to_another_design(stable_run: Path, here: Path) -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from dfah_cli.errors import ArtifactError, ConfigurationError
+from dfah_cli.errors import ArtifactError, ConfigurationError, StorageError
 from dfah_cli.store.places import RunUrl, refuse_evidence
 from dfah_cli.workflow.analyze import analyze
 from dfah_cli.workflow.copying import copy_run
-from dfah_cli.workflow.export import write_chunks, write_export
+from dfah_cli.workflow.export import check_place, write_chunks, write_export
 from dfah_cli.workflow.listing import look
 from dfah_cli.workflow.replay import Replay
 from dfah_cli.workflow.verification import verify_run
@@ -70,3 +70,29 @@ def test_a_run_that_cannot_be_read_is_named(run: Path) -> None:
     (run / "plan.json").write_text("{")
     with pytest.raises(ArtifactError, match=rf"^{run}: plan.json is not JSON"):
         analyze(run)
+
+
+def test_a_place_is_refused_as_writing_there_would_be(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for place in (tmp_path / "file" / "page.html", tmp_path / "file" / "folder" / "page.html", tmp_path):
+        with pytest.raises(ConfigurationError, match="cannot be written"):
+            check_place(place)
+        with pytest.raises(ConfigurationError, match="cannot be written"):
+            write_export(place, "")
+    for place in (tmp_path / "new" / "page.html", tmp_path / "file", "/dev/null", RunUrl("s3://acme/page.html")):
+        check_place(place)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["file"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere; run the tests as another user")
+def test_a_place_in_a_folder_of_others_is_refused(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    for place in (tmp_path / "page.html", tmp_path / "new" / "page.html"):
+        with pytest.raises(ConfigurationError, match="Permission denied"):
+            check_place(place)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full, which Linux has")
+def test_a_full_disk_is_no_wrong_request() -> None:
+    with pytest.raises(StorageError, match="cannot be written \\(No space left on device\\)"):
+        write_export("/dev/full", "text")

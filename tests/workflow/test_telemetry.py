@@ -14,12 +14,13 @@ from dfah_cli.loading.replays import otlp
 from dfah_cli.loading.replays.collect import collect
 from dfah_cli.metrics.measure import measure
 from dfah_cli.render.otlp import spans_of
+from dfah_cli.workflow import telemetry
 from dfah_cli.workflow.analyze import analyze, episodes
 from dfah_cli.workflow.replay import Replay
 from dfah_cli.workflow.telemetry import Telemetry, export_otlp
 from tests.builders import STEADY, a_registry, a_scripted_agent, a_suite
 from tests.integrations.build import needs
-from tests.integrations.collector import collector
+from tests.integrations.collector import collector, dripping
 
 SDK = "opentelemetry.exporter.otlp.proto.http"
 
@@ -92,11 +93,24 @@ def test_a_failed_episode_is_an_error_span(out: Path) -> None:
     assert "private text" not in str(root)
 
 
-def test_a_file_that_cannot_be_written_changes_nothing_else(tmp_path: Path) -> None:
-    told: list[Any] = []
+def test_a_file_that_could_not_be_written_is_refused_before_anything_is_paid_for(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    recorded(tmp_path / "run", otel_file=tmp_path / "file" / "spans.jsonl", observer=told.append)
-    assert [event.problem for event in told if isinstance(event, TracesExported)] == ["cannot be written (File exists)"]
+    for place, problem in ((tmp_path / "file" / "spans.jsonl", "Not a directory"), (tmp_path, "Is a directory")):
+        with pytest.raises(ConfigurationError, match=rf"otel_file: .*cannot be written \({problem}\)"):
+            recorded(tmp_path / "run", otel_file=place)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_file_that_can_no_longer_be_written_changes_nothing_else(tmp_path: Path) -> None:
+    told: list[Any] = []
+
+    def observer(event: Any) -> None:
+        told.append(event)
+        (tmp_path / "spans.jsonl").mkdir(exist_ok=True)
+
+    recorded(tmp_path / "run", otel_file=tmp_path / "spans.jsonl", observer=observer)
+    problems = [event.problem for event in told if isinstance(event, TracesExported)]
+    assert problems == ["cannot be written (Is a directory)"]
     assert analyze(tmp_path / "run").report.episodes_completed == 15
 
 
@@ -131,6 +145,27 @@ def test_an_endpoint_that_is_away_changes_nothing_else(tmp_path: Path, monkeypat
     recorded(tmp_path / "run", otel=True, observer=told.append)
     (exported,) = [event for event in told if isinstance(event, TracesExported)]
     assert exported.problem is not None
+
+
+def test_an_answer_that_never_ends_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    needs(SDK, "otel")
+    monkeypatch.setattr(telemetry, "BATCH_S", 0.5)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "a-secret-without-a-name")
+    told: list[Any] = []
+    with dripping() as address:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", address)
+        recorded(tmp_path / "run", otel=True, observer=told.append)
+    assert [event.problem for event in told if isinstance(event, TracesExported)] == ["TimeoutError"]
+    assert "secret" not in "".join(capfd.readouterr())
+
+
+@pytest.mark.parametrize("address", ["nonsense", "ftp://example.org", "http://", "http://a b/"])
+def test_an_endpoint_that_is_no_address_is_refused_before_anything_is_paid_for(address: str) -> None:
+    needs(SDK, "otel")
+    with pytest.raises(ConfigurationError, match="OTEL_EXPORTER_OTLP_ENDPOINT: found no address; expected http"):
+        Telemetry.asked_for(True, None, {"OTEL_EXPORTER_OTLP_ENDPOINT": address})
 
 
 def test_without_an_endpoint_nothing_is_dispatched(out: Path) -> None:
