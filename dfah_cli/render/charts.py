@@ -90,10 +90,21 @@ def agreement_chart(tasks: Sequence[TaskRow]) -> Markup:
         body.append(
             Markup('<rect x="{}" y="{}" width="9" height="9" class="seq"/>').format(round(seq - 4.5, 1), y + 1.5)
         )
+        body += _diamond(task, y + 6, low)
         body.append(Markup('<circle cx="{}" cy="{}" r="4.5" class="dot"/>').format(dar, y - 6))
     bottom = 18 + TALL_ROW * len(shown)
     body += axis(low, 1.0, bottom, (low, (low + 1) / 2, 1.0))
-    return drawing(bottom + 22, "Agreement by task: DAR as disc, TAR.seq as square, with 95 % intervals", body)
+    loose = ", a diamond where parallel calls may swap" if any(task.seq_parallel for task in shown) else ""
+    return drawing(bottom + 22, f"Agreement by task: DAR as disc, TAR.seq as square{loose}, with 95 % intervals", body)
+
+
+def _diamond(task: TaskRow, y: int, low: float) -> list[Markup]:
+    """TAR.seq where calls declared parallel may swap, small enough to stand in the square of the strict number."""
+    tar = task.numbers.tar_partial_order
+    if tar is None:
+        return []
+    shape = Markup('<path d="M{} {}l3.5 3.5l-3.5 3.5l-3.5 -3.5z" class="loose"/>')
+    return [shape.format(place(tar.seq, low, 1.0), y - 3.5)]
 
 
 def _least(task: TaskRow) -> tuple[float, ...]:

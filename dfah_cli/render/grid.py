@@ -33,18 +33,38 @@ def heading(name: str) -> str:
     return HEADINGS.get(name, name.replace("_", " "))
 
 
-def grid(names: Sequence[str], rows: Sequence[Sequence[Cell]], width: int) -> Iterator[RenderableType]:
-    """The table, or a paragraph for each row when `width` columns do not hold it."""
+def grid(
+    names: Sequence[str], rows: Sequence[Sequence[Cell]], width: int, spare: Sequence[str] = ()
+) -> Iterator[RenderableType]:
+    """The table, or a paragraph for each row when `width` columns do not hold it.
+
+    spare: columns that may go to save the table, the least important first.
+    """
     shown = [[_lines(cell) for cell in row] for row in rows]
-    columns = list(zip([(name,) for name in names], *shown, strict=True))
+    for gone in range(len(spare) + 1):
+        kept = [place for place, name in enumerate(names) if name not in spare[:gone]]
+        heads, cells = [names[place] for place in kept], [[row[place] for place in kept] for row in shown]
+        widths = _widths(heads, cells, width)
+        if widths is not None:
+            yield _table(heads, cells, widths)
+            yield from _left_out([name for name in names if name in spare[:gone]])
+            return
+    yield from _paragraphs(names, shown)
+
+
+def _widths(names: Sequence[str], rows: Sequence[Sequence[tuple[str, ...]]], width: int) -> list[int] | None:
+    columns = list(zip([(name,) for name in names], *rows, strict=True))
     widest = [max(map(_width, column)) for column in columns]
     least = [max(map(_longest_word, column)) for column in columns]
     least[-1] = max(least[-1], min(PROSE, widest[-1]))
-    widths = fitted(widest, least, width - BETWEEN * (len(least) - 1))
-    if widths is None:
-        yield from _paragraphs(names, shown)
-    else:
-        yield _table(names, shown, widths)
+    return fitted(widest, least, width - BETWEEN * (len(least) - 1))
+
+
+def _left_out(names: Sequence[str]) -> Iterator[RenderableType]:
+    from rich.text import Text
+
+    if names:
+        yield Text(f"a wider terminal, or --json, shows also: {', '.join(names)}", style="dim")
 
 
 def roster(
@@ -54,8 +74,6 @@ def roster(
 
     spare: columns that may go, the least important first.
     """
-    from rich.text import Text
-
     cells = [[escape(cell) for cell in row] for row in rows]
     widest = [_width((name, *column)) for name, column in zip(names, zip(*cells, strict=True), strict=True)]
     kept, gone = list(range(len(names))), []
@@ -67,8 +85,7 @@ def roster(
     room = max(LEAST_NAME, min(widest[0], _room(widest, kept, width)))
     shown = [[(middle(row[0], room),), *((row[place],) for place in kept[1:])] for row in cells]
     yield _table([names[place] for place in kept], shown, [room, *(widest[place] for place in kept[1:])])
-    if gone:
-        yield Text(f"a wider terminal, or --json, shows also: {', '.join(sorted(gone, key=names.index))}", style="dim")
+    yield from _left_out(sorted(gone, key=names.index))
 
 
 def _room(widest: Sequence[int], kept: Sequence[int], width: int) -> int:

@@ -20,7 +20,7 @@ from dfah_cli.report.details import CaseDetail, ReplayCell
 from dfah_cli.report.divergence import Branch, divergence_tree
 from dfah_cli.report.overview import Overview
 from dfah_cli.report.record import ReportColumns
-from dfah_cli.report.rows import PROOF_NAMES, CaseRow, proof_columns
+from dfah_cli.report.rows import PATHS_PARALLEL, PROOF_NAMES, TAR_PARALLEL, CaseRow, proof_columns
 from dfah_cli.report.typical import typical_texts
 from dfah_cli.report.view import ReportView, view_of
 
@@ -57,6 +57,8 @@ def html(view: ReportView, details: Sequence[CaseDetail] = ()) -> str:
         static_rows=rows[:STATIC_ROWS],
         data=safe_json(rows),
         **_against(view.against),
+        tar_parallel=TAR_PARALLEL,
+        paths_parallel=PATHS_PARALLEL,
         proof=proof_columns(view.checks),
         proof_names=PROOF_NAMES,
         share=words.share,
@@ -142,6 +144,7 @@ def case_object(case: CaseRow, detail: CaseDetail | None) -> dict[str, Any]:
         "task": escape(case.task),
         "decision": escape(case.decision),
         "paths": case.paths,
+        "loose": case.paths_parallel,
         "kind": case.kind,
         "status": case.status,
         "parts": escape(case.parts_at),
@@ -157,6 +160,7 @@ def unjudged_object(detail: CaseDetail) -> dict[str, Any]:
         "task": escape(detail.task),
         "decision": escape(", ".join(f"{label} {times}" for label, times in detail.decisions)) or words.UNAVAILABLE,
         "paths": words.UNAVAILABLE,
+        "loose": words.UNAVAILABLE,
         "kind": words.UNAVAILABLE,
         "status": "not judged",
         "parts": ", ".join(statuses),

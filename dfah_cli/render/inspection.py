@@ -197,14 +197,15 @@ def _parting_object(found: Parting | None) -> dict[str, Any] | None:
             "tags": list(found.tags)}  # fmt: skip
 
 
-def queue_row(row: CaseRow) -> dict[str, str]:
-    """A line of the review queue."""
+def queue_row(row: CaseRow) -> dict[str, str | None]:
+    """A line of the review queue. paths_partial_order: None when the suite declares no calls parallel."""
     return {
         "case": row.case_id,
         "task": row.task,
         "status": row.status,
         "decision": row.decision,
         "paths": row.paths,
+        "paths_partial_order": row.paths_parallel or None,
         "kind": row.kind,
         "parts_at": row.parts_at,
     }

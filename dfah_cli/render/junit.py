@@ -68,9 +68,10 @@ def _case(suite: Element, case: CaseRow) -> None:
     failure = SubElement(
         test, "failure", message=f"{case.status}: {xml_text(case.decision)}", type=case.status.replace(" ", "_")
     )
+    loose = f" ({case.paths_parallel} where parallel calls may swap)" if case.paths_parallel else ""
     failure.text = (
         f"DAR {case.dar}, TAR.seq {case.tar_seq}, TAR.strong {case.tar_strong}; {case.paths} replays on the most "
-        f"frequent path; kind of variation: {case.kind}; parts at {xml_text(case.parts_at)}"
+        f"frequent path{loose}; kind of variation: {case.kind}; parts at {xml_text(case.parts_at)}"
     )
 
 

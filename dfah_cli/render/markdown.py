@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from dfah_cli.render.text import escape
-from dfah_cli.report.rows import PROOF_NAMES, proof_columns
+from dfah_cli.report.rows import PATHS_PARALLEL, PROOF_NAMES, TAR_PARALLEL, proof_columns
 from dfah_cli.report.view import ReportView
 
 MARKER = "<!-- dfah-report:{key} -->"
@@ -128,8 +128,13 @@ def _more(items: Sequence[object]) -> Iterator[str]:
 def _tasks(view: ReportView) -> Iterator[str]:
     if len(view.tasks) > 1:
         yield ""
-        rows = ((code(t.task), str(t.cases), t.dar, t.tar_seq, t.gap, str(t.flags)) for t in view.tasks)
-        yield from _table(("task", "cases", "DAR", "TAR.seq", "gap", "flags"), rows)
+        rows = (
+            (code(t.task), str(t.cases), t.dar, t.tar_seq, *([t.seq_parallel] if view.parallel else []), t.gap,
+             str(t.flags))
+            for t in view.tasks
+        )  # fmt: skip
+        loose = (TAR_PARALLEL,) if view.parallel else ()
+        yield from _table(("task", "cases", "DAR", "TAR.seq", *loose, "gap", "flags"), rows)
 
 
 def _cases(view: ReportView) -> Iterator[str]:
@@ -137,8 +142,13 @@ def _cases(view: ReportView) -> Iterator[str]:
         return
     yield ""
     shown = view.cases[: min(CASES, view.attention)]
-    rows = ((code(c.case_id), code(c.decision), c.paths, c.kind, code(c.parts_at)) for c in shown)
-    yield from _table(("review first", "decision", "same path", "kind", "parts at"), rows)
+    rows = (
+        (code(c.case_id), code(c.decision), c.paths, *([c.paths_parallel] if view.parallel else []), c.kind,
+         code(c.parts_at))
+        for c in shown
+    )  # fmt: skip
+    loose = (PATHS_PARALLEL,) if view.parallel else ()
+    yield from _table(("review first", "decision", "same path", *loose, "kind", "parts at"), rows)
     if view.attention > len(shown):
         yield ""
         yield f"… {view.attention - len(shown)} more"

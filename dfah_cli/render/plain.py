@@ -20,11 +20,14 @@ def plain_lines(view: ReportView) -> Iterator[str]:
     yield fact(status=view.status, mode=view.mode)
     yield from map(_metric, (*view.metrics, *view.pairwise))
     for task in view.tasks:
-        yield fact(task=task.task, cases=task.cases, dar=task.dar, tar_seq=task.tar_seq, gap=task.gap, flags=task.flags)
+        loose = task.seq_parallel or None
+        yield fact(task=task.task, cases=task.cases, dar=task.dar, tar_seq=task.tar_seq, tar_seq_partial_order=loose,
+                   gap=task.gap, flags=task.flags)  # fmt: skip
     for case in view.cases[: min(CASES, view.attention)]:
         yield fact(
-            case=case.case_id, task=case.task, decision=case.decision, paths=case.paths, kind=case.kind,
-            status=case.status, parts_at=case.parts_at,
+            case=case.case_id, task=case.task, decision=case.decision, paths=case.paths,
+            paths_partial_order=case.paths_parallel or None, kind=case.kind, status=case.status,
+            parts_at=case.parts_at,
         )  # fmt: skip
     for reason, groups in view.reasons:
         yield fact(ineligible=reason, cases=groups)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rich.cells import cell_len
+
+from dfah_cli.records.enums import PathVariationKind
+from dfah_cli.render.grid import grid
 from dfah_cli.render.text import escape
 from dfah_cli.render.wrapping import hanging
 from dfah_cli.report.against_view import AgainstView
-from dfah_cli.report.rows import PROOF_NAMES, MetricRow, TaskRow, proof_columns
+from dfah_cli.report.rows import PATHS_PARALLEL, PROOF_NAMES, TAR_PARALLEL, MetricRow, TaskRow, proof_columns
 from dfah_cli.report.view import ReportView
+from dfah_cli.report.words import KIND_WORDS
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -43,10 +48,10 @@ def report_renderables(view: ReportView, width: int = 100) -> Iterator[Renderabl
     )
     if view.tasks:
         yield _text("")
-        yield from _tasks(view)
+        yield from _tasks(view, width)
     if view.attention:
         yield _text("")
-        yield _cases(view)
+        yield from _cases(view, width)
         if view.attention > CASES:
             yield _text(f"… {view.attention - CASES} more", "dim")
     yield from _unjudged(view)
@@ -84,11 +89,15 @@ def narrow_lines(view: ReportView) -> Iterator[str]:
     yield f"two replays agree: decision {view.pairwise[0].bracketed}, path {view.pairwise[1].bracketed}"
     yield ""
     for task in view.tasks:
-        yield f"{escape(task.task)}: {task.cases} cases, DAR {task.dar}, TAR.seq {task.tar_seq}, {task.flags} flagged"
+        loose = f"{TAR_PARALLEL} {task.seq_parallel}, " if view.parallel else ""
+        told = f"{task.cases} cases, DAR {task.dar}, TAR.seq {task.tar_seq}, {loose}{task.flags} flagged"
+        yield f"{escape(task.task)}: {told}"
     for case in view.cases[: min(CASES, view.attention)]:
         yield ""
         yield f"{escape(case.case_id)}: {case.status}, {escape(case.decision)}"
-        yield f"  {case.paths} on one path; {case.kind}; {escape(case.parts_at)}"
+        loose = f" ({case.paths_parallel} where parallel calls may swap)" if view.parallel else ""
+        parts = "" if case.kind == KIND_WORDS[PathVariationKind.NONE] else f"; {case.kind}; {escape(case.parts_at)}"
+        yield f"  {case.paths} on one path{loose}{parts}"
     if view.against is not None:
         yield ""
         yield from _narrow_against(view.against)
@@ -138,15 +147,47 @@ def _metric_cells(row: MetricRow, intervals: bool, gated: bool) -> list[Any]:
     return cells
 
 
-def _tasks(view: ReportView) -> Iterator[RenderableType]:
-    lost = any(any(_ladder(task)) for task in view.tasks)
-    ladder = [(name, "left") for name in LADDER] if lost else []
-    table = _table(("task", "left"), ("cases", "right"), ("DAR", "right"), ("TAR.seq", "right"), *ladder)
-    for task in view.tasks:
-        _row(table, escape(task.task), str(task.cases), task.dar, task.tar_seq, *(_ladder(task) if lost else ()))
-    yield table
-    if lost:
-        yield _text(LADDER_KEY, "dim")
+def _tasks(view: ReportView, width: int) -> Iterator[RenderableType]:
+    """Agreement, and what it is lost over: in one table, or in two where the terminal does not hold one."""
+    loose = [(_two_lines(TAR_PARALLEL), "right")] if view.parallel else []
+    columns = [("cases", "right"), ("DAR", "right"), ("TAR.seq", "right"), *loose]
+    numbers = [
+        [str(task.cases), task.dar, task.tar_seq, *([task.seq_parallel] if loose else [])] for task in view.tasks
+    ]
+    names, bars = [escape(task.task) for task in view.tasks], [_ladder(task) for task in view.tasks]
+    lost = [(name, "left") for name in LADDER]
+    if not any(map(any, bars)):
+        yield _by_task(names, columns, numbers)
+        return
+    both = [[*one, *two] for one, two in zip(numbers, bars, strict=True)]
+    if _natural(["task", *names], [*columns, *lost], both) <= width:
+        yield _by_task(names, [*columns, *lost], both)
+    else:
+        yield _by_task(names, columns, numbers)
+        yield _text("")
+        yield _by_task(names, lost, bars)
+    yield _text(LADDER_KEY, "dim")
+
+
+def _by_task(names: Sequence[str], columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> Table:
+    table = _table(("task", "left"), *columns)
+    for column in table.columns[1:]:
+        # The names of the tasks give way; numbers and bars stay whole.
+        column.no_wrap = True
+    for name, row in zip(names, rows, strict=True):
+        _row(table, name, *row)
+    return table
+
+
+def _natural(names: Sequence[str], columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> int:
+    """Width of a table in which nothing is wrapped."""
+    cells = zip([heading for heading, _ in columns], *rows, strict=True)
+    widest = [max(map(cell_len, "\n".join(column).split("\n"))) for column in (names, *cells)]
+    return sum(widest) + 2 * (len(widest) - 1)
+
+
+def _two_lines(heading: str) -> str:
+    return heading.replace(", ", ",\n")
 
 
 def _ladder(task: TaskRow) -> list[str]:
@@ -161,13 +202,15 @@ def _bar(loss: float | None) -> str:
     return "█" * (eighths // 8) + EIGHTHS[eighths % 8].strip()
 
 
-def _cases(view: ReportView) -> Table:
-    table = _table(
-        ("review first", "left"), ("decision", "left"), ("same path", "left"), ("kind", "left"), ("parts at", "left")
-    )
-    for case in view.cases[: min(CASES, view.attention)]:
-        _row(table, escape(case.case_id), escape(case.decision), case.paths, case.kind, escape(case.parts_at))
-    return table
+def _cases(view: ReportView, width: int) -> Iterator[RenderableType]:
+    loose = (PATHS_PARALLEL,) if view.parallel else ()
+    shown = view.cases[: min(CASES, view.attention)]
+    rows = [
+        [case.case_id, case.decision, case.paths, *([case.paths_parallel] if view.parallel else []), case.kind,
+         case.parts_at]
+        for case in shown
+    ]  # fmt: skip
+    yield from grid(("review first", "decision", "same path", *loose, "kind", "parts at"), rows, width, ("kind",))
 
 
 def _unjudged(view: ReportView) -> Iterator[RenderableType]:

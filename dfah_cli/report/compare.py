@@ -16,6 +16,7 @@ from dfah_cli.errors import (
 )
 from dfah_cli.records.enums import ReportStatus
 from dfah_cli.records.tool_source import ToolSource, answering, told
+from dfah_cli.report.versions import as_of, forms_of
 
 if TYPE_CHECKING:
     from dfah_cli.report.record import Report, ReportColumns
@@ -111,14 +112,21 @@ def difference(one: ReportColumns, other: ReportColumns, allowed: Allowances) ->
     return found | {"flags_per_100_cases": mine_flags - their_flags}
 
 
+def differing(stated: ReportColumns, fresh: ReportColumns) -> list[str]:
+    """Names of the columns in which two reports differ, in their order."""
+    one, other = stated.content, fresh.content
+    return [name for name in {**other, **one} if one.get(name) != other.get(name)]
+
+
 def same_statement(stated: ReportColumns, fresh: Report) -> Report:
-    """The fresh report, when both say the same.
+    """The fresh report, when both say the same in the words of the version of `stated`.
 
     Raises: ArtifactError naming the fields that differ, never their values.
     """
-    if stated.report_sha256 == fresh.report_sha256:
+    expected = [as_of(fresh, form) for form in forms_of(stated.schema_version, "the report")]
+    if any(stated.report_sha256 == report.report_sha256 for report in expected):
         return fresh
     if stated.run_plan_sha256 != fresh.run_plan_sha256:
         raise ConfigurationError("the report belongs to another run plan than this run directory")
-    differing = sorted(name for name, value in fresh.content.items() if stated.content.get(name) != value)
-    raise ArtifactError(f"the report does not say what the evidence says: {', '.join(differing)} differ")
+    fewest = min((differing(stated, report) for report in expected), key=len)
+    raise ArtifactError(f"the report does not say what the evidence says: {', '.join(sorted(fewest))} differ")

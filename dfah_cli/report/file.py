@@ -9,9 +9,11 @@ from dfah_cli.errors import ArtifactError, DFAHError
 from dfah_cli.records.codec import plain, record
 from dfah_cli.records.enums import ChannelState
 from dfah_cli.records.fields import SCHEMA_VERSION
+from dfah_cli.records.versions import known_version
 from dfah_cli.report.cases import Eligibility
 from dfah_cli.report.record import DetachedReport, ReportColumns
 from dfah_cli.report.spelling import readable
+from dfah_cli.report.versions import VERSIONS
 
 IDENTITY = ("report_id", "report_sha256")
 DERIVED = ("total_cost_usd", "total_latency_ms")
@@ -63,10 +65,11 @@ def _completed(case: JSONValue) -> JSONValue:
 def read_report(value: JSONValue, where: str) -> DetachedReport:
     """The report in a parsed file.
 
-    Raises: ArtifactError when it is no report, or when any field was changed after it was stated.
+    Raises: ArtifactError when it is no report, or when any field was changed after it was stated; NewerVersionError.
     """
     if not isinstance(value, dict) or not all(isinstance(value.get(name), str) for name in IDENTITY):
         raise ArtifactError(f"{where}: found no report; expected the JSON of `dfah analyze RUN --json`")
+    known_version(value.get("schema_version"), VERSIONS, where)
     columns = {name: item for name, item in value.items() if name not in IDENTITY}
     if isinstance(columns.get("case_reports"), list):
         columns["case_reports"] = list(map(_completed, columns["case_reports"]))

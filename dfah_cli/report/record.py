@@ -30,6 +30,7 @@ from dfah_cli.report.cases import (
 from dfah_cli.report.conversion import to_mode, to_status
 from dfah_cli.report.explain import CaseExplanation
 from dfah_cli.report.spelling import report_digest
+from dfah_cli.report.versions import CURRENT, VERSIONS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -103,7 +104,7 @@ class ReportColumns:
     episode_artifact_count: int = field(validator=fields.count)
     run_plan_sha256: str = field(validator=fields.digest64)
     created_at: datetime | None = field(default=None, validator=fields.optional(fields.instance_of(datetime)))
-    schema_version: str = field(default=fields.SCHEMA_VERSION, validator=fields.schema_version)
+    schema_version: str = field(default=CURRENT, validator=fields.one_of(*VERSIONS))
     tools: ToolSource | None = field(
         default=None, validator=fields.optional(fields.instance_of(ToolSource)), metadata=fields.LATE
     )

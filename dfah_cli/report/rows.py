@@ -43,6 +43,9 @@ class GateRow:
 
 
 Range = tuple[float, float]
+TAR_PARALLEL = "TAR.seq, parallel"
+PATHS_PARALLEL = "same path, parallel"
+"""Beside the strict number: the same where calls declared parallel may swap."""
 PROOF = ("proof", "cases", "needed", "note")
 PROOF_NAMES = {"proof": "bound", "cases": "cases", "needed": "cases needed", "note": "note"}
 
@@ -98,7 +101,10 @@ class MetricRow:
 
 @frozen(kw_only=True)
 class TaskRow:
-    """Agreement of one task. dar_range, seq_range: 95 % interval, None when none was computed."""
+    """Agreement of one task. dar_range, seq_range: 95 % interval, None when none was computed.
+
+    seq_parallel: TAR.seq where calls declared parallel may swap; empty when the suite declares none.
+    """
 
     task: str
     cases: int
@@ -110,6 +116,7 @@ class TaskRow:
     ladder: Ladder
     dar_range: Range | None = None
     seq_range: Range | None = None
+    seq_parallel: str = ""
 
     @property
     def dar_interval(self) -> str:
@@ -124,7 +131,10 @@ class TaskRow:
 
 @frozen(kw_only=True)
 class CaseRow:
-    """A case in order of the attention it deserves. paths: how many replays took the most frequent path."""
+    """A case in order of the attention it deserves. paths: how many replays took the most frequent path.
+
+    paths_parallel: the same where calls declared parallel may swap; empty when the suite declares none.
+    """
 
     task: str
     case_id: str
@@ -137,3 +147,4 @@ class CaseRow:
     tar_seq: str
     tar_strong: str
     replays: int
+    paths_parallel: str = ""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from attrs import evolve
+
 from dfah_cli.metrics.case_values import ranges_at
 from dfah_cli.metrics.intervals import bounded_interval, outward
 from dfah_cli.report import words
@@ -28,7 +30,13 @@ def task_rows(report: ReportColumns) -> tuple[TaskRow, ...]:
         values = [case.dar if name == "dar" else case.tar.seq for case in members]
         return _limits(values, ranges[name]) if values else None
 
-    return tuple(_row(task, limits(task, "dar"), limits(task, "tar_seq")) for task in report.task_reports)
+    rows = (_row(task, limits(task, "dar"), limits(task, "tar_seq")) for task in report.task_reports)
+    return tuple(rows) if report.partial_order is None else tuple(map(_beside, rows))
+
+
+def _beside(row: TaskRow) -> TaskRow:
+    tar = row.numbers.tar_partial_order
+    return evolve(row, seq_parallel=words.share(None if tar is None else tar.seq))
 
 
 def _limits(values: Sequence[float], between: tuple[float, float]) -> Range:

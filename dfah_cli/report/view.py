@@ -13,13 +13,13 @@ from dfah_cli.records.tool_source import told
 from dfah_cli.report import words
 from dfah_cli.report.against import Against
 from dfah_cli.report.against_view import AgainstView, against_view
-from dfah_cli.report.cases import CaseReport, MetricInterval, ReplaySpread
+from dfah_cli.report.cases import CaseReport, MetricInterval, ReplaySpread, TARReport
 from dfah_cli.report.details import CaseDetail
 from dfah_cli.report.diagnosis import DiagnosisTable
 from dfah_cli.report.divergence import first_parting
 from dfah_cli.report.limits import intervals_by_name, limits
 from dfah_cli.report.record import ReportColumns
-from dfah_cli.report.rows import CaseRow, GateRow, GateView, MetricRow, TaskRow
+from dfah_cli.report.rows import TAR_PARALLEL, CaseRow, GateRow, GateView, MetricRow, TaskRow
 from dfah_cli.report.task_rows import task_rows
 
 INTERVAL_NAMES = {"dar": "dar", "tar_seq": "tar.seq", "gap": "gap", "flags_per_100_cases": "flags_per_100"}
@@ -27,7 +27,7 @@ INTERVAL_NAMES = {"dar": "dar", "tar_seq": "tar.seq", "gap": "gap", "flags_per_1
 
 @frozen(kw_only=True)
 class ReportView:
-    """Everything a renderer shows."""
+    """Everything a renderer shows. parallel: whether tasks and cases have numbers where calls may swap."""
 
     title: str
     plan: str
@@ -38,6 +38,7 @@ class ReportView:
     mode: str
     metrics: tuple[MetricRow, ...]
     pairwise: tuple[MetricRow, ...]
+    parallel: bool
     tasks: tuple[TaskRow, ...]
     cases: tuple[CaseRow, ...]
     attention: int
@@ -63,7 +64,8 @@ def view_of(
     """The view of a report; details, when given, name the decision of a case and the step at which its paths part."""
     known = {detail.case_id: detail for detail in details}
     checks = () if gate is None else gate.checks
-    cases = tuple(_case_row(case, known.get(case.case_id)) for case in by_attention(report.case_reports))
+    parallel = report.partial_order is not None
+    cases = tuple(_case_row(case, known.get(case.case_id), parallel) for case in by_attention(report.case_reports))
     return ReportView(
         title=f"{report.suite_id} {report.suite_version}",
         plan=words.plan_tag(report.run_plan_sha256),
@@ -77,6 +79,7 @@ def view_of(
         mode=str(report.mode),
         metrics=with_partial_order(report, metric_rows(report, checks)),
         pairwise=pairwise_rows(report),
+        parallel=parallel,
         tasks=task_rows(report),
         cases=cases,
         attention=sum(1 for case in report.case_reports if _deserves(case)),
@@ -141,7 +144,7 @@ def with_partial_order(report: ReportColumns, rows: tuple[MetricRow, ...]) -> tu
         return rows
     tar = report.partial_order.tar
     number = None if tar is None else tar.seq
-    row = ("tar_seq_partial_order", "TAR.seq, parallel", words.share(number), number)
+    row = ("tar_seq_partial_order", TAR_PARALLEL, words.share(number), number)
     beside = _metric_row(report, row, intervals_by_name(report).get("tar.seq.partial_order"), None)
     return (*rows[:2], beside, *rows[2:])
 
@@ -179,13 +182,12 @@ def pairwise_rows(report: ReportColumns) -> tuple[MetricRow, MetricRow]:
     )
 
 
-def _case_row(case: CaseReport, detail: CaseDetail | None) -> CaseRow:
-    strong = case.tar.seq if case.tar.strong is None else case.tar.strong
+def _case_row(case: CaseReport, detail: CaseDetail | None, parallel: bool) -> CaseRow:
     return CaseRow(
         task=case.task,
         case_id=case.case_id,
         decision=_decision(case, detail),
-        paths=f"{round(strong * case.trajectory_denominator)} of {case.trajectory_denominator}",
+        paths=_on_one_path(case, case.tar),
         kind=words.KIND_WORDS[case.path_variation_kind],
         status="decision changed" if case.dar < 1.0 else "flagged" if case.unanimous_with_path_change else "stable",
         parts_at=words.UNAVAILABLE if detail is None else words.parting_text(first_parting(detail)),
@@ -193,7 +195,16 @@ def _case_row(case: CaseReport, detail: CaseDetail | None) -> CaseRow:
         tar_seq=words.share(case.tar.seq),
         tar_strong=words.share(case.tar.strong),
         replays=case.replay_count,
+        paths_parallel=_on_one_path(case, case.tar_partial_order) if parallel else "",
     )
+
+
+def _on_one_path(case: CaseReport, tar: TARReport | None) -> str:
+    """How many replays took the most frequent path, in as much of it as was captured."""
+    if tar is None:
+        return words.UNAVAILABLE
+    share = tar.seq if tar.strong is None else tar.strong
+    return f"{round(share * case.trajectory_denominator)} of {case.trajectory_denominator}"
 
 
 def _decision(case: CaseReport, detail: CaseDetail | None) -> str:

@@ -1,4 +1,4 @@
-"""Every renderer on the same four reports: numbers, words and escapes are read in the diff of the golden files."""
+"""Every renderer on the same reports: numbers, words and escapes are read in the diff of the golden files."""
 
 from __future__ import annotations
 
@@ -65,8 +65,9 @@ def sample(
     gated: bool,
     status: dict[tuple[str, int], str] | None = None,
     base: Baseline | None = None,
+    parallel: Sequence[Sequence[str]] = (),
 ) -> Sample:
-    run = a_run(groups, status=status)
+    run = a_run(groups, status=status, parallel=parallel)
     numbers = measure(run.table, replays=3)
     report = state_report(run, numbers)
     measured = Measured(run.table, numbers)
@@ -96,6 +97,7 @@ SAMPLES = {
     "partial": sample(FLAGS, gated=True, status={("A", 1): "parse_failure", ("D", 0): "provider_error"}),
     "against": sample(HOSTILE, gated=True, base=baseline()),
     "refused": sample(FLAGS, gated=True, base=evolve(baseline(), fixture_hash="9" * 64)),
+    "parallel": sample(FLAGS, gated=True, parallel=[["T", "U"]]),
     "nothing": sample({("t", "A"): STABLE}, gated=False, status={("A", i): "refusal" for i in range(3)}),
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from dfah_cli.metrics.partial_order import Parallel
 from dfah_cli.metrics.paths import Step
 from dfah_cli.metrics.table import EpisodeTable, TableBuilder
 
@@ -26,9 +27,12 @@ def a_table(
     *,
     status: Mapping[tuple[str, int], str] | None = None,
     keep_examples: bool = False,
+    parallel: Sequence[Sequence[str]] = (),
 ) -> EpisodeTable:
     """A table of the given groups; `status` overrides `valid` at (case id, replay)."""
-    builder = TableBuilder(list(groups), keep_examples=keep_examples)
+    builder = TableBuilder(
+        list(groups), keep_examples=keep_examples, parallel=Parallel.of(parallel) if parallel else None
+    )
     for index, (key, replays) in enumerate(groups.items()):
         for replay, (decision, path) in enumerate(replays):
             add(builder, index, replay, decision, path, (status or {}).get((key[1], replay), "valid"))

@@ -55,10 +55,11 @@ def a_run(
     last_at: str | None = "2026-01-31T09:00:00.000000Z",
     model: str = "model-v1",
     suite_id: str = "toy-risk",
+    parallel: Sequence[Sequence[str]] = (),
 ) -> VerifiedRun:
     """A verified run of these groups; `planned` defaults to cases × replays."""
     manifest = a_manifest(suite_id, model)
-    table = a_table(groups, status=status)
+    table = a_table(groups, status=status, parallel=parallel)
     plan = RunPlan(
         manifest_hash=manifest.hash,
         suite_id=suite_id,
@@ -72,6 +73,7 @@ def a_run(
         schedule_sha256="4" * 64,
         suite_cases_total=len(groups),
         episodes_planned=planned or replays * len(groups),
+        parallel=parallel,
     )
     return VerifiedRun(
         plan=plan,

@@ -10,8 +10,10 @@ import pytest
 
 from dfah_cli.metrics.measure import measure
 from dfah_cli.metrics.table import TableBuilder
-from dfah_cli.render.inspection import case_document, case_facts
+from dfah_cli.render.html import html
+from dfah_cli.render.inspection import case_document, case_facts, queue_row
 from dfah_cli.render.json import report_document
+from dfah_cli.render.markdown import markdown
 from dfah_cli.report.companions import replay_spread
 from dfah_cli.report.details import case_details
 from dfah_cli.report.diagnosis import backends_sentence, diagnosis
@@ -57,6 +59,26 @@ def test_both_numbers_stand_side_by_side_in_every_form(tmp_path: Path) -> None:
     case = report.case_reports[0]
     assert "tar_seq_partial_order=1.000 tar_strong_partial_order=1.000" in list(case_facts(detail, case))
     assert case_document(detail, case)["tar_partial_order"]["seq"] == 1.0
+
+
+def test_tasks_and_the_review_queue_have_both_numbers(tmp_path: Path) -> None:
+    report, _ = a_swapping_run(tmp_path)
+    view = view_of(report)
+    (task,) = view.tasks
+    assert (task.tar_seq, task.seq_parallel) == ("0.667", "0.833")
+    assert {case.case_id: (case.paths, case.paths_parallel) for case in view.cases} == {
+        "A": ("2 of 3", "3 of 3"),
+        "B": ("2 of 3", "2 of 3"),
+    }
+    assert [queue_row(case)["paths_partial_order"] for case in view.cases] == [c.paths_parallel for c in view.cases]
+
+
+def test_tasks_and_the_review_queue_say_nothing_of_swaps_that_nobody_declared(tmp_path: Path) -> None:
+    view = view_of(a_swapping_run(tmp_path, parallel=())[0])
+    assert not view.parallel
+    assert not any(task.seq_parallel for task in view.tasks)
+    assert [queue_row(case)["paths_partial_order"] for case in view.cases] == [None, None]
+    assert "parallel" not in markdown(view) + html(view).partition("<main>")[2].partition("<script>")[0]
 
 
 def test_without_a_declaration_nothing_is_said_of_partial_order(tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ from dfah_cli.errors import ConfigurationError
 if TYPE_CHECKING:
     from dfah_cli.report.diagnosis import DiagnosisTable
 
+HEADINGS = {"paths": "same_path", "paths_partial_order": "same_path,_parallel"}
+
 
 @click.command(name="inspect")
 @click.argument("run", metavar="RUN")
@@ -92,10 +94,11 @@ def _queue(
         cases = [inspection.queue_row(row) for row in rows]
         screen.document({"format": "dfah-queue-1", "cases": cases, "load": load, "diagnosis": why.document})
         return
-    columns = ("case", "task", "status", "decision", "same_path" if screen.tables else "paths", "kind", "parts_at")
-    if rows or not screen.tables:
-        screen.table(columns, [tuple(inspection.queue_row(row).values()) for row in rows])
-    else:
+    names = HEADINGS if screen.tables else {}
+    queue = [{key: told for key, told in inspection.queue_row(row).items() if told is not None} for row in rows]
+    if queue:
+        screen.table([names.get(key, key) for key in queue[0]], [tuple(row.values()) for row in queue])
+    elif screen.tables:
         screen.prose(f"Nothing to review. {view.sentence}")
     judged = {case.case_id for case in found.report.case_reports}
     lost = [detail for detail in details if detail.case_id not in judged]

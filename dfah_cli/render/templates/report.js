@@ -1,9 +1,10 @@
 "use strict";
 (() => {
   const byId = (id) => document.getElementById(id);
-  const HEIGHT = 31, MARGIN = 12, PRINTED = 60, COLUMNS = ["id", "task", "status", "decision", "strip", "paths", "kind", "parts"];
+  const HEIGHT = 31, MARGIN = 12, PRINTED = 60;
   const ORDER = { "decision changed": 0, "flagged": 1, "not judged": 2, "stable": 3 };
   const body = byId("rows"), scroll = byId("scroll"), table = byId("table"), dialog = byId("dialog");
+  const COLUMNS = [...table.tHead.querySelectorAll("th")].map((head) => head.dataset.key);
   const all = JSON.parse(byId("data").textContent);
   let shown = all, sortKey = null, descending = false, first = -1;
 
@@ -78,7 +79,7 @@
   };
   const explain = (row) => {
     byId("d-title").textContent = row.id;
-    byId("d-text").textContent = `task ${row.task} · ${row.status} · decision ${row.decision} · same path ${row.paths} · kind ${row.kind} · ${row.parts}`;
+    byId("d-text").textContent = `task ${row.task} · ${row.status} · decision ${row.decision} · same path ${row.paths}${row.loose && row.loose !== "—" ? ` (${row.loose} where parallel calls may swap)` : ""} · kind ${row.kind} · ${row.parts}`;
     byId("d-tree").replaceChildren(...row.tree.map(([depth, steps, replays]) => {
       const item = make("li", undefined, "t" + Math.min(depth, 8));
       item.append(make("code", steps), " ", make("span", "replays " + replays, "who"));
@@ -90,7 +91,7 @@
   };
   const value = (row) => sortKey === "strip" ? new Set(row.strip.map((cell) => cell[0])).size : sortKey === "status" ? ORDER[row.status] : row[sortKey];
   // The widest text of a column within its limits, in characters; without this the table would jump while it is scrolled.
-  const LIMITS = { id: [8, 28], task: [6, 18], status: [10, 16], decision: [9, 30], strip: [9, 107], paths: [9, 9], kind: [6, 21], parts: [9, 46] };
+  const LIMITS = { id: [8, 28], task: [6, 18], status: [10, 16], decision: [9, 30], strip: [9, 107], paths: [9, 9], loose: [19, 19], kind: [6, 21], parts: [9, 46] };
   const fit = () => {
     let total = 0;
     for (const head of table.tHead.querySelectorAll("th")) {
