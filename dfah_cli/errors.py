@@ -108,6 +108,14 @@ class ArtifactError(DFAHError):
         self.part = part
 
 
+class NewerVersionError(ArtifactError):
+    """A later version of this program recorded it: nothing is wrong with it, and nothing can be said about it here."""
+
+    def __init__(self, what: str, found: object, known: object, *, part: str | None = None) -> None:
+        text = f"{what} has version {found}; this program knows {known}. Use a later version of dfah-cli"
+        super().__init__(text, part=part)
+
+
 class EpisodeConflictError(ArtifactError):
     """Two different terminal records claim one slot."""
 

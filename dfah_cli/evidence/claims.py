@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from attrs import frozen
 
-from dfah_cli.errors import ArtifactError
+from dfah_cli.errors import ArtifactError, NewerVersionError
 
 
 class Claim(StrEnum):
@@ -63,11 +63,15 @@ def claim_on(part: str | None) -> Claim:
 
 @frozen
 class CheckResult:
-    """One decided claim; `detail` says how much was checked, or the first things that broke it."""
+    """One decided claim; `detail` says how much was checked, or the first things that broke it.
+
+    newer: nothing broke it but that a later version of this program is needed to decide it.
+    """
 
     claim: Claim
     status: CheckStatus
     detail: str
+    newer: bool = False
 
 
 MAX_DETAILS = 5
@@ -80,6 +84,7 @@ class Findings:
         self._checked: dict[Claim, int] = dict.fromkeys(Claim, 0)
         self._failed: dict[Claim, int] = dict.fromkeys(Claim, 0)
         self._details: dict[Claim, list[str]] = {claim: [] for claim in Claim}
+        self._newer: dict[Claim, int] = dict.fromkeys(Claim, 0)
 
     def checked(self, claim: Claim, times: int = 1) -> None:
         """So many things were looked at for the claim."""
@@ -93,7 +98,9 @@ class Findings:
 
     def refused(self, problem: ArtifactError) -> None:
         """A refusal breaks the claim about the file it names."""
-        self.fail(claim_on(problem.part), str(problem))
+        claim = claim_on(problem.part)
+        self.fail(claim, str(problem))
+        self._newer[claim] += isinstance(problem, NewerVersionError)
 
     @property
     def failed(self) -> bool:
@@ -109,7 +116,8 @@ class Findings:
         if failed:
             more = failed - len(self._details[claim])
             suffix = f"; and {more} more" if more else ""
-            return CheckResult(claim, CheckStatus.FAIL, "; ".join(self._details[claim]) + suffix)
+            told = "; ".join(self._details[claim]) + suffix
+            return CheckResult(claim, CheckStatus.FAIL, told, newer=self._newer[claim] == failed)
         if not checked:
             detail = "not decided, because another claim is broken" if self.failed else "nothing recorded to check"
             return CheckResult(claim, CheckStatus.NOT_APPLICABLE, detail)

@@ -8,12 +8,12 @@ from typing import Any
 from attrs import evolve
 
 from dfah_cli.canonical import canonical_bytes, parse
-from dfah_cli.errors import DFAHError
+from dfah_cli.errors import DFAHError, NewerVersionError
 from dfah_cli.evidence.claims import Claim, Findings
 from dfah_cli.gate.evaluate import Gate
 from dfah_cli.gate.grounds import NONE, Grounds
-from dfah_cli.gate.record import GateRecord
-from dfah_cli.records.codec import plain, record
+from dfah_cli.gate.record import GateRecord, read_gate_record
+from dfah_cli.records.codec import plain
 from dfah_cli.report.record import Report
 
 
@@ -32,7 +32,10 @@ def recheck_gate(
     findings.checked(Claim.GATE)
     name = f"gates/{body['ordinal']}.json"
     try:
-        recorded = record(GateRecord, parse(payload, name))
+        recorded = read_gate_record(parse(payload, name), name)
+    except NewerVersionError as problem:
+        findings.refused(problem)
+        return None
     except DFAHError as problem:
         findings.fail(Claim.GATE, f"{name}: {problem}")
         return None

@@ -7,18 +7,25 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
+from dfah_cli.canonical import JSONValue
 from dfah_cli.errors import ValidationError
 from dfah_cli.gate.checks import GateResult
 from dfah_cli.gate.grounds import NONE, Grounds, alpha_spent
 from dfah_cli.records import fields
+from dfah_cli.records.codec import record
 from dfah_cli.records.enums import ReplayMode
 from dfah_cli.records.policy import GatePolicy
+from dfah_cli.records.versions import known_version
 from dfah_cli.report.baseline import Baseline
 from dfah_cli.report.conversion import to_mode
 from dfah_cli.report.record import ReportColumns
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+VERSIONS = (fields.SCHEMA_VERSION,)
+"""Of the record, its policy and its result; a check that is made in another way needs a new one, as in a report."""
 
 
 @frozen(kw_only=True)
@@ -39,7 +46,7 @@ class GateRecord:
     result: GateResult = field(validator=fields.instance_of(GateResult))
     attempt: int = field(default=1, validator=fields.integer(1))
     evaluated_at: datetime = field(validator=fields.instance_of(datetime))
-    schema_version: str = field(default=fields.SCHEMA_VERSION, validator=fields.schema_version)
+    schema_version: str = field(default=VERSIONS[-1], validator=fields.one_of(*VERSIONS))
     alpha_spent: float | None = field(
         default=None, validator=fields.optional(fields.real(0.0, 1.0)), metadata=fields.LATE
     )
@@ -70,6 +77,16 @@ class GateRecord:
         from dfah_cli.workflow.analyze import load_gate_record
 
         return load_gate_record(path)
+
+
+def read_gate_record(value: JSONValue, where: str) -> GateRecord:
+    """The record in a parsed file.
+
+    Raises: NewerVersionError, ArtifactError, ValidationError.
+    """
+    if isinstance(value, dict):
+        known_version(value.get("schema_version"), VERSIONS, where)
+    return record(GateRecord, value)
 
 
 def gate_record(

@@ -119,7 +119,10 @@ def record(kind: type[R], value: JSONValue) -> R:
     except ValidationError:
         raise
     except ForbiddenExtraKeysError as problem:
-        raise ValidationError(f"{kind.__name__}: unknown keys {sorted(map(str, problem.extra_fields))}") from None
+        names = sorted(map(str, problem.extra_fields))
+        raise ValidationError(
+            f"{kind.__name__}: unknown keys {names}; a later version of dfah-cli may know them"
+        ) from None
     except KeyError as problem:
         raise ValidationError(f"{kind.__name__}: missing key {problem.args[0]!r}") from None
     except (BaseValidationError, TypeError, ValueError, AttributeError) as problem:

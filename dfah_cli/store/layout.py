@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any
 
 import orjson
 from attrs import frozen
 
-from dfah_cli.errors import ArtifactError
+from dfah_cli.errors import ArtifactError, NewerVersionError
 from dfah_cli.merkle import checkpoint_text, commitment
 from dfah_cli.store.framing import decode_body, line_of, parse_line
 
@@ -37,6 +37,7 @@ OURS = frozenset({PLAN, MANIFEST, GUARD, LEASE, HEAD, SEAL, SUMS, RESERVE, CACHE
 ADVICE = "The run directory was edited or damaged; restore it from a copy, or use a new --out."
 
 HEAD_SIZE = 256
+SEAL_VERSION = 1
 SEGMENT_BYTES = 256 * 1024 * 1024
 SEGMENT_RECORDS = 1 << 18
 CHECKPOINT_ORIGIN = "dfah-cli/run/"
@@ -119,9 +120,30 @@ class Seal:
             "log_root": self.head.root,
             "plan": self.plan_sha256,
             "segment": self.head.seg,
-            "v": 1,
+            "v": SEAL_VERSION,
         }
         return orjson.dumps(stated, option=orjson.OPT_SORT_KEYS)
+
+
+def sealing_problems(seal: bytes, head: bytes | None, expected: Seal) -> Iterator[ArtifactError]:
+    """In what seal and head of a sealed run are not what the log says."""
+    if seal != expected.render():
+        version = _seal_version(seal)
+        if version is not None and version > SEAL_VERSION:
+            yield NewerVersionError(SEAL, version, SEAL_VERSION, part=SEAL)
+        else:
+            yield ArtifactError(f"{SEAL} does not state what the log says. {ADVICE}", part=SEAL)
+    if head != expected.head.render():
+        yield ArtifactError(f"{HEAD} does not state the sealed length of the log. {ADVICE}", part=HEAD)
+
+
+def _seal_version(payload: bytes) -> int | None:
+    try:
+        stated = orjson.loads(payload)
+    except orjson.JSONDecodeError:
+        return None
+    found = stated.get("v") if isinstance(stated, dict) else None
+    return found if type(found) is int else None
 
 
 def render_sums(digests: Mapping[str, str]) -> bytes:

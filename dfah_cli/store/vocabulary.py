@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from dfah_cli.errors import ArtifactError
+from dfah_cli.errors import ArtifactError, NewerVersionError
 from dfah_cli.store.protocol import Body
 
 FORMAT_VERSION = 1
@@ -54,11 +54,13 @@ TIME_FIELDS = ("at", "ended_at")
 def check_fields(body: Body) -> str:
     """The type of a record whose fields are the known ones.
 
-    Raises: ArtifactError naming the unknown type, the unknown fields or the missing ones.
+    Raises: ArtifactError naming the unknown type, the unknown fields or the missing ones; NewerVersionError.
     """
     kind = body.get("t")
     if type(kind) is not str:
         raise ArtifactError("record without a type")
+    if kind == "segment":
+        _check_version(body.get("v"))
     shape = (kind, *body)
     if shape in _SEEN:
         return kind
@@ -74,6 +76,12 @@ def check_fields(body: Body) -> str:
         raise ArtifactError(f"record of type {kind} with {unknown} field(s) that format 1 does not have")
     _SEEN.add(shape)
     return kind
+
+
+def _check_version(found: object) -> None:
+    # Before the fields: a later version may have others, and is no damage.
+    if type(found) is int and found > FORMAT_VERSION:
+        raise NewerVersionError("the log", found, FORMAT_VERSION)
 
 
 def stated_time(body: Body) -> str | None:

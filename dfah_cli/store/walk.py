@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from attrs import Factory, define
 
-from dfah_cli.errors import ArtifactError
+from dfah_cli.errors import ArtifactError, NewerVersionError
 from dfah_cli.merkle import CompactRange
 from dfah_cli.store import layout
 from dfah_cli.store.blobs import is_reference, resolved
@@ -123,7 +123,7 @@ class LogWalk:
                 raise ArtifactError("the first record of a segment is not its header")
             return body
         except ArtifactError as error:
-            self._refuse(number, f"line 1: {error}")
+            self._refuse(number, f"line 1: {error}", error)
         finally:
             fs.close(file)
 
@@ -250,10 +250,8 @@ class LogWalk:
             episode_root=close["episode_root"],
             head=closed_at,
         )
-        if seal != expected.render():
-            self._fault(layout.SEAL, f"seal.json does not state what the log says. {layout.ADVICE}")
-        if head != closed_at.render():
-            self._fault(layout.HEAD, f"head does not state the sealed length of the log. {layout.ADVICE}")
+        for problem in layout.sealing_problems(seal, head, expected):
+            self._beside(problem)
         self.end.sealed = True
         self.end.digests[layout.SEAL] = sha256_hex(seal)
         self.compared[layout.SEAL] += 1
@@ -282,13 +280,18 @@ class LogWalk:
             raise
 
     def _fault(self, part: str, text: str) -> None:
+        self._beside(ArtifactError(text, part=part))
+
+    def _beside(self, error: ArtifactError) -> None:
         """Something is wrong with a file beside the log: the pass itself can go on."""
-        error = ArtifactError(text, part=part)
         if self._faults is None:
             raise error
         self._faults.append(error)
 
     def _refuse(self, number: int, claim: str, error: ArtifactError | None = None) -> NoReturn:
         name = f"{layout.SEGMENTS}/{segment_name(number)}"
+        if isinstance(error, NewerVersionError):
+            error.part = name
+            raise error
         kind, part = (ArtifactError, None) if error is None else (type(error), error.part)
         raise kind(f"{name} {claim}. {layout.ADVICE}", part=part or name)

@@ -11,7 +11,7 @@ from dfah_cli.canonical import parse
 from dfah_cli.errors import ArtifactError, ConfigurationError, ValidationError
 from dfah_cli.evidence.claims import CheckResult
 from dfah_cli.evidence.verify import Examination, VerifiedRun, examine
-from dfah_cli.gate.record import GateRecord
+from dfah_cli.gate.record import GateRecord, read_gate_record
 from dfah_cli.metrics.measure import RunMeasurement
 from dfah_cli.records.codec import record
 from dfah_cli.records.enums import ReplayMode
@@ -101,7 +101,7 @@ def load_report(path: str | Path, *, allow_unverified: bool = False) -> ReportCo
 
 def load_gate_record(path: str | Path) -> GateRecord:
     """A gate record from its file."""
-    return record(GateRecord, _json_file(Path(path)))
+    return read_gate_record(_json_file(Path(path)), str(path))
 
 
 def _json_file(place: Path) -> object:

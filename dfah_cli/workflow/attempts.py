@@ -20,7 +20,7 @@ from dfah_cli.records.policy import GatePolicy
 from dfah_cli.store.opening import open_store
 from dfah_cli.store.places import place_of
 from dfah_cli.workflow.analyze import Analysis
-from dfah_cli.workflow.publishing import known_gate, publish_gate, publish_report, published_report
+from dfah_cli.workflow.publishing import known_gate, publish, published_report
 
 
 @frozen(kw_only=True)
@@ -54,7 +54,7 @@ def keep_attempt(found: Analysis, policy: GatePolicy, result: GateResult, ground
             told = writer.unfinished()
             if told is not None:
                 return Attempt(ordinal=None, number=before + 1, attempts=before, why=told)
-            kept = publish_gate(writer, verified, record, publish_report(writer, verified, found.report))
+            _, kept = publish(writer, verified, found.report, record)
     except (LeaseError, StorageError, ConfigurationError, OSError) as problem:
         return Attempt(ordinal=None, number=before + 1, attempts=before, why=str(problem))
     return Attempt(ordinal=kept, number=before + 1, attempts=before + 1)

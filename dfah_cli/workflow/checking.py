@@ -18,7 +18,7 @@ from dfah_cli.gate.recheck import recheck_gate
 from dfah_cli.gate.record import GateRecord
 from dfah_cli.metrics.measure import RunMeasurement, measure
 from dfah_cli.metrics.paired import Measured
-from dfah_cli.report.recheck import recheck_report
+from dfah_cli.report.recheck import check_order, recheck_report
 from dfah_cli.report.record import Report
 from dfah_cli.report.state import state_report
 from dfah_cli.store.protocol import RunReader
@@ -151,6 +151,7 @@ def _statements(
         restated = None if payload is None else recheck_report(body, payload, fresh, files.findings)
         if restated is not None:
             reports[body["ordinal"]] = restated
+    check_order(reports, files.findings)
     broken = {body["ordinal"] for body in run.reports} - reports.keys()
     for number, body in enumerate(run.gates):
         payload = files.read("gate", body)

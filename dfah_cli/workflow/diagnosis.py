@@ -77,6 +77,10 @@ WRITERS = {
 
 
 def _damaged(place: Place, found: Verification, rows: list[Row]) -> Diagnosis:
+    if all(check.newer for check in found.broken):
+        upgrade = "upgrade this program and look again: python -m pip install --upgrade dfah-cli"
+        code = ExitCode.BAD_EVIDENCE
+        return Diagnosis(state="later version", rows=tuple(rows), advice=(upgrade,), exit_code=code)
     claims = ", ".join(check.claim.value for check in found.broken)
     advice = (
         f"broken: {claims}. Restore {place} from a copy and verify it: dfah verify {shlex.quote(str(place))}",
