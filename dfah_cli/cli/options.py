@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
+LARGEST = 2**53 - 1
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -24,6 +26,39 @@ class EnvOption(click.Option):
 def option(*declarations: str, **attributes: Any) -> Callable[[F], F]:
     """`click.option`, readable from the environment."""
     return click.option(*declarations, cls=EnvOption, **attributes)
+
+
+class Whole(click.IntRange):
+    """A whole number that every JSON reader can hold."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number. Raises: click.BadParameter, which names the option."""
+        found: int = super().convert(value, param, ctx)
+        if found > LARGEST:
+            self.fail(f"{found} is more than {LARGEST}", param, ctx)
+        return found
+
+
+class Seed(click.types.IntParamType):
+    """Any whole number of 64 bits, with a sign or without."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number. Raises: click.BadParameter, which names the option."""
+        found: int = super().convert(value, param, ctx)
+        if not -(2**63) <= found < 2**64:
+            self.fail(f"{found} has more than 64 bits", param, ctx)
+        return found
+
+
+class Number(click.FloatRange):
+    """A finite number: no bound of a range stops NaN."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number. Raises: click.BadParameter, which names the option."""
+        found: float = super().convert(value, param, ctx)
+        if not math.isfinite(found):
+            self.fail(f"{value} is no finite number", param, ctx)
+        return found
 
 
 AS_JSON = option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
@@ -46,19 +81,19 @@ SUITE = option("--suite", metavar="NAME|FILE", default=None, help="Suite; withou
 AGENT = option("--agent", metavar="REF", required=True, help="Adapter: pkg.module:name.")
 BUDGET = option(
     "--budget-usd",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     default=None,
     help="Stop before the recorded cost could pass this; needs --max-episode-cost-usd.",
 )
 EPISODE_COST = option(
     "--max-episode-cost-usd",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     default=None,
     help="The most one episode can cost; reserved before each call.",
 )
 TIMEOUT = option(
     "--episode-timeout-s",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, max=10_000_000, min_open=True),
     default=None,
     help="Time limit of one episode in seconds; part of the plan.",
 )

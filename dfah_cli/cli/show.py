@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dfah_cli.cli.edge import replaced
 from dfah_cli.cli.screen import Screen
+from dfah_cli.cli.step_summary import add_step_summary, wants_summary
 from dfah_cli.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -18,15 +19,16 @@ if TYPE_CHECKING:
     from dfah_cli.records.run_plan import RunPlan
     from dfah_cli.report.against import Against
     from dfah_cli.report.details import CaseDetail
+    from dfah_cli.report.diagnosis import DiagnosisTable
     from dfah_cli.report.record import ReportColumns
     from dfah_cli.report.view import ReportView
     from dfah_cli.store.places import RunUrl
+    from dfah_cli.workflow.analyze import Analysis
     from dfah_cli.workflow.request import RunRequest
     from dfah_cli.workflow.run import FrozenPlan, RunResult
     from dfah_cli.workflow.siblings import Relatives
 
 MAX_DETAILED_CASES = 20_000
-STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 GO_ON = {
     "budget_stop": "to go on, with a larger budget: {}",
     "settled": "the verdict is settled: the calls that were not made could not change it",
@@ -47,12 +49,12 @@ def run_and_show(request: RunRequest, screen: Screen, *, debug_log: str | None =
 
 def show_run(result: RunResult, screen: Screen) -> None:
     """The result of a run."""
-    summary = screen.environment.get(STEP_SUMMARY)
+    summary = wants_summary(screen.environment)
     if screen.json and not summary:
         screen.document(run_document(result))
         return
-    details = run_details(result.run_dir, result.report)
-    view = view_with(result.report, result.gate_result, details, result.against)
+    details, why = run_paths(result.run_dir, result.report, why=summary)
+    view = view_with(result.report, result.gate_result, details, result.against, why)
     add_step_summary(view, screen)
     if screen.json:
         screen.document(run_document(result))
@@ -170,17 +172,29 @@ def run_document(result: RunResult) -> dict[str, Any]:
     )
 
 
-def run_details(run_dir: Path | RunUrl, report: ReportColumns) -> tuple[CaseDetail, ...]:
-    """Replays of the cases, where there is something to look at and not too many of them."""
-    from dfah_cli.report.details import case_details
+Paths = tuple[tuple["CaseDetail", ...], tuple["DiagnosisTable", ...]]
+
+
+def run_paths(run_dir: Path | RunUrl, report: ReportColumns, *, why: bool) -> Paths:
+    """Replays of the cases and, with `why`, the diagnosis; where there is something to look at and not too much."""
     from dfah_cli.workflow.analyze import analyze
 
     # Verifying once more, with paths kept, is paid for only where paths are shown.
     varied = report.flagged_groups or any(case.dar < 1.0 for case in report.case_reports)
     if report.cases_selected > MAX_DETAILED_CASES or not varied:
-        return ()
-    verified = analyze(run_dir, mode=report.mode, keep_examples=True).verified
-    return tuple(case_details(verified.table))
+        return (), ()
+    return paths_of(analyze(run_dir, mode=report.mode, keep_examples=True), why=why)
+
+
+def paths_of(found: Analysis, *, why: bool) -> Paths:
+    """The same of an analysis that kept its paths."""
+    from dfah_cli.report.details import case_details
+    from dfah_cli.report.diagnosis import diagnosis
+
+    table = found.verified.table
+    if found.report.cases_selected > MAX_DETAILED_CASES:
+        return (), ()
+    return tuple(case_details(table)), diagnosis(table, found.measurement).tables if why else ()
 
 
 def view_with(
@@ -188,26 +202,13 @@ def view_with(
     result: GateResult | None,
     details: Sequence[CaseDetail] = (),
     against: Against | None = None,
+    diagnosis: tuple[DiagnosisTable, ...] = (),
 ) -> ReportView:
-    """The view of a report with its gate and its baseline."""
+    """The view of a report with its gate, its baseline and its diagnosis."""
     from dfah_cli.gate.outcome import gate_view
     from dfah_cli.report.view import view_of
 
-    return view_of(report, gate=gate_view(result), details=details, against=against)
-
-
-def add_step_summary(view: ReportView, screen: Screen) -> None:
-    """Appends the report as Markdown to the file that a CI server names in `GITHUB_STEP_SUMMARY`."""
-    path = screen.environment.get(STEP_SUMMARY)
-    if not path:
-        return
-    from dfah_cli.render.markdown import markdown
-
-    try:
-        with open(path, "a", encoding="utf-8") as file:
-            file.write(markdown(view, key=view.plan))
-    except OSError as problem:
-        screen.note(f"{STEP_SUMMARY}: the summary could not be written ({problem.strerror})")
+    return view_of(report, gate=gate_view(result), details=details, against=against, diagnosis=diagnosis)
 
 
 def show_view(view: ReportView, screen: Screen) -> None:

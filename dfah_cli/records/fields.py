@@ -114,7 +114,8 @@ count = integer(0)
 
 def real(minimum: float = -math.inf, maximum: float = math.inf, *, above: bool = False) -> Validator:
     """A finite float within the bounds; `above` excludes the minimum itself."""
-    bounds = f"a finite number {'above' if above else 'from'} {minimum} to {maximum}"
+    upper = f" to {maximum}" if maximum < math.inf else ""
+    bounds = f"a finite number {'above' if above else 'from'} {minimum}{upper}"
 
     def check(instance: Any, attribute: Attribute[Any], value: Any) -> None:
         if type(value) is not float:

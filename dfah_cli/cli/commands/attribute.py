@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dfah_cli.cli.commands.run import DESIGN
-from dfah_cli.cli.options import AGENT, BUDGET, COMMON, DEBUG_LOG, EPISODE_COST, SUITE, option, stacked
+from dfah_cli.cli.options import AGENT, BUDGET, COMMON, DEBUG_LOG, EPISODE_COST, SUITE, Whole, option, stacked
 from dfah_cli.cli.screen import Screen
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         help="Only this source by itself; repeatable. By default each of them.",
     ),
     DESIGN,
-    option("--concurrency", type=click.IntRange(min=1), default=8, show_default=True, help="While not frozen."),
+    option("--concurrency", type=Whole(min=1, max=100_000), default=8, show_default=True, help="While not frozen."),
     BUDGET,
     EPISODE_COST,
     option("--isolation", type=click.Choice(["process", "fresh"]), default=None, help="As for dfah run."),

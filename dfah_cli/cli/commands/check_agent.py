@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from dfah_cli.cli.options import AGENT, BUDGET, COMMON, EPISODE_COST, SUITE, TIMEOUT, option, stacked
+from dfah_cli.cli.options import AGENT, BUDGET, COMMON, EPISODE_COST, SUITE, TIMEOUT, Whole, option, stacked
 from dfah_cli.cli.screen import Screen
 from dfah_cli.errors import ConfigurationError, ExitCode
 
@@ -16,7 +16,7 @@ from dfah_cli.errors import ConfigurationError, ExitCode
 @stacked(
     AGENT,
     SUITE,
-    option("--max-cases", type=click.IntRange(min=1), default=2, show_default=True, help="Cases to try, twice each."),
+    option("--max-cases", type=Whole(min=1), default=2, show_default=True, help="Cases to try, twice each."),
     option("--expect-tools", metavar="CASE=t1,t2", multiple=True, help="Tools a case must call, in order; repeatable."),
     BUDGET,
     EPISODE_COST,

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dfah_cli.cli.options import COMMON, option, stacked
+from dfah_cli.cli.options import COMMON, Number, option, stacked
 from dfah_cli.cli.screen import Screen
 
 if TYPE_CHECKING:
     from dfah_cli.workflow.comparison import Answer, Question
 
-SHARE = click.FloatRange(0, 1)
+SHARE = Number(0, 1)
 
 
 @click.command(name="compare")
@@ -21,8 +21,8 @@ SHARE = click.FloatRange(0, 1)
 @stacked(
     option("--margin-dar", type=SHARE, default=None, help="Largest tolerated loss of DAR, such as 0.05."),
     option("--margin-tar", type=SHARE, default=None, help="Largest tolerated loss of TAR.seq."),
-    option("--margin-flags", type=click.FloatRange(0, 100), default=None, help="Tolerated rise of flags per 100."),
-    option("--confidence", type=click.FloatRange(0.5, 0.999999), default=0.95, show_default=True, help="Of bounds."),
+    option("--margin-flags", type=Number(0, 100), default=None, help="Tolerated rise of flags per 100."),
+    option("--confidence", type=Number(0.5, 0.999999), default=0.95, show_default=True, help="Of bounds."),
     option("--rarefy", is_flag=True, help="Compare unequal replays at the smaller number."),
     option("--aa", "same_agent", is_flag=True, help="Both are runs of one agent: every alarm is a false one."),
     option("--allow-cross-manifest", is_flag=True, help="The runs may be of two different agents."),

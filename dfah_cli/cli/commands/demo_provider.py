@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from dfah_cli.cli.options import AS_JSON, TRACEBACK, option, stacked
+from dfah_cli.cli.options import AS_JSON, TRACEBACK, Number, Whole, option, stacked
 from dfah_cli.cli.screen import Screen
 
 # Each becomes an option --NAME-rate; what they disturb is told in docs/bring-your-own-agent.md.
@@ -24,13 +24,13 @@ RATES = {
     "malformed": "JSON that is cut off.",
     "timeout": "Silence, then a reset.",
 }
-SHARE = click.FloatRange(min=0, max=1)
+SHARE = Number(min=0, max=1)
 RATE_OPTIONS = stacked(*(option(f"--{name}-rate", type=SHARE, default=0.0, help=told) for name, told in RATES.items()))
 
 
 @click.command(name="demo-provider")
-@option("--port", type=click.IntRange(0, 65535), default=8321, show_default=True, help="0 takes any free port.")
-@option("--seed", type=click.IntRange(min=0), default=42, show_default=True, help="Which answers are disturbed.")
+@option("--port", type=Whole(0, 65535), default=8321, show_default=True, help="0 takes any free port.")
+@option("--seed", type=Whole(min=0), default=42, show_default=True, help="Which answers are disturbed.")
 @option("--labels", metavar="A,B", default=None, help='Labels, where the prompt names none after "one of".')
 @option("--parallel", is_flag=True, help="Ask for all tools at once.")
 @RATE_OPTIONS

@@ -41,7 +41,8 @@ def command(run: str, policy: str, outputs: tuple[str, ...], allow_unverified: b
     """
     from dfah_cli.cli.commands.analyze import named, write_outputs
     from dfah_cli.cli.edge import replaced
-    from dfah_cli.cli.show import add_step_summary, view_with
+    from dfah_cli.cli.show import paths_of, view_with
+    from dfah_cli.cli.step_summary import add_step_summary, wants_summary
     from dfah_cli.gate.outcome import judge
     from dfah_cli.loading.policies import load_policy
     from dfah_cli.records.enums import ReplayMode
@@ -50,7 +51,9 @@ def command(run: str, policy: str, outputs: tuple[str, ...], allow_unverified: b
 
     files = named(outputs)
     rules = load_policy(policy)
-    found = None if Path(run).is_file() else analyze(run, keep_examples=bool(files))
+    screen = Screen(as_json=as_json)
+    summary = wants_summary(screen.environment)
+    found = None if Path(run).is_file() else analyze(run, keep_examples=bool(files) or summary)
     report = load_report(run, allow_unverified=allow_unverified) if found is None else found.report
     judgement = _judged(rules, report, found)
     result = judgement.result
@@ -60,8 +63,8 @@ def command(run: str, policy: str, outputs: tuple[str, ...], allow_unverified: b
     near = None if found is None else relatives(found.path, found.verified)
     told = {"policy_sha256": rules.sha256, "why": outcome.why, **_attempt_object(attempt), **_near_object(near)}
     written = [] if found is None else write_outputs(found, files, judgement)
-    screen = Screen(as_json=as_json)
-    view = view_with(report, result, against=judgement.against)
+    details, why = paths_of(found, why=True) if summary and found is not None else ((), ())
+    view = view_with(report, result, details, judgement.against, why)
     add_step_summary(view, screen)
     if screen.json:
         from dfah_cli.render.json import report_document

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dfah_cli.cli.options import COMMON, option, stacked
+from dfah_cli.cli.options import COMMON, Number, Whole, option, stacked
 from dfah_cli.cli.screen import Screen
 from dfah_cli.errors import ConfigurationError
 
@@ -21,9 +21,9 @@ HEADINGS = {"paths": "same_path", "paths_partial_order": "same_path,_parallel"}
 @stacked(
     option("--case", "case_id", metavar="ID", default=None, help="All replays of this case, side by side."),
     option("--all", "everything", is_flag=True, help="Also the cases that need no review."),
-    option("--minutes-per-case", type=click.FloatRange(min=0), default=10.0, show_default=True,
+    option("--minutes-per-case", type=Number(min=0), default=10.0, show_default=True,
            help="Review time of one case, for the estimate of the load."),
-    option("--volume", type=click.IntRange(min=1), default=None, help="Cases a month, for the estimate of the load."),
+    option("--volume", type=Whole(min=1), default=None, help="Cases a month, for the estimate of the load."),
     COMMON,
 )  # fmt: skip
 def command(run: str, case_id: str | None, as_json: bool, **queue: Any) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dfah_cli.cli.options import COMMON, option, stacked
+from dfah_cli.cli.options import COMMON, Whole, option, stacked
 from dfah_cli.cli.screen import Screen
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ NAMES = {"w": "writer", "no": "segment", "sha256": "digest", "policy_sha256": "p
 @click.argument("run", metavar="RUN")
 @stacked(
     option("--case", "case_id", metavar="ID", default=None, help="Only what happened to this case (its pseudonym)."),
-    option("--tail", type=click.IntRange(min=1), default=None, metavar="N", help="Only the last N events."),
+    option("--tail", type=Whole(min=1), default=None, metavar="N", help="Only the last N events."),
     COMMON,
 )
 def command(run: str, case_id: str | None, tail: int | None, as_json: bool) -> int:

@@ -7,18 +7,27 @@ from typing import Any
 
 import click
 
-from dfah_cli.cli.options import COMMON, option, stacked
+from dfah_cli.cli.options import COMMON, Number, Whole, option, stacked
 from dfah_cli.cli.screen import Screen
+
+SHARE = Number(0, 1, min_open=True, max_open=True)
 
 
 @click.command(name="power", context_settings={"help_option_names": ["-h", "--help"]})
 @stacked(
-    option("--max-flag-rate", type=float, default=None, help="The flag rate a pass must exclude, as a share."),
-    option("--expect", type=float, default=None, help="The flag rate the agent is believed to have."),
-    option("--chance", type=float, default=0.8, show_default=True, help="How often such an agent should pass."),
-    option("--confidence", type=float, default=0.95, show_default=True, help="Confidence of the exclusion."),
-    option("--replays", type=click.IntRange(min=2), default=3, show_default=True, help="Replays per case."),
-    option("--budget-calls", type=click.IntRange(min=2), default=None, help="What this many calls can show."),
+    option(
+        "--max-flag-rate",
+        type=Number(1e-9, 1, max_open=True),
+        default=None,
+        help="The flag rate a pass must exclude, as a share.",
+    ),
+    option(
+        "--expect", type=Number(0, 1, max_open=True), default=None, help="The flag rate the agent is believed to have."
+    ),
+    option("--chance", type=SHARE, default=0.8, show_default=True, help="How often such an agent should pass."),
+    option("--confidence", type=SHARE, default=0.95, show_default=True, help="Confidence of the exclusion."),
+    option("--replays", type=Whole(min=2), default=3, show_default=True, help="Replays per case."),
+    option("--budget-calls", type=Whole(min=2), default=None, help="What this many calls can show."),
     option("--pilot", metavar="RUN", default=None, help="Take the expected flag rate and the cost from a run."),
     COMMON,
 )

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from dfah_cli.cli.commands.run import GATE
-from dfah_cli.cli.options import BUDGET, COMMON, DEBUG_LOG, EPISODE_COST, SUITE, option, stacked
+from dfah_cli.cli.options import BUDGET, COMMON, DEBUG_LOG, EPISODE_COST, SUITE, Whole, option, stacked
 from dfah_cli.cli.screen import Screen
 
 
@@ -23,7 +23,7 @@ from dfah_cli.cli.screen import Screen
     option("--tools-key-env", metavar="NAME", default=None, help="Variable with the key that encrypts the recording."),
     option("--digest-key-env", metavar="NAME", default=None, help="Variable with the key of RUN's digests."),
     GATE,
-    option("--concurrency", type=click.IntRange(min=1), default=1, show_default=True, help="Episodes in flight."),
+    option("--concurrency", type=Whole(min=1, max=100_000), default=1, show_default=True, help="Episodes in flight."),
     BUDGET,
     EPISODE_COST,
     option("--recover-stale-lease", is_flag=True, help="Take over NEW from a writer that is gone."),

@@ -16,23 +16,26 @@ from dfah_cli.cli.options import (
     REPORT_FILES,
     SUITE,
     TIMEOUT,
+    Number,
+    Seed,
+    Whole,
     option,
     stacked,
 )
 from dfah_cli.cli.screen import Screen
 
 DESIGN = stacked(
-    option("--replays", type=click.IntRange(min=2), default=3, show_default=True, help="Replays of each case."),
-    option("--seed", type=int, default=42, show_default=True, help="Seed of the schedule and of the sampling."),
+    option("--replays", type=Whole(min=2, max=1_000_000), default=3, show_default=True, help="Replays of each case."),
+    option("--seed", type=Seed(), default=42, show_default=True, help="Seed of the schedule and of the sampling."),
     option(
         "--sample-rate",
-        type=click.FloatRange(min=0, max=1, min_open=True),
+        type=Number(min=0, max=1, min_open=True),
         default=1.0,
         show_default=True,
         help="Share of the suite's cases to draw.",
     ),
     option("--case", "cases", metavar="ID", multiple=True, help="Only this case; repeatable."),
-    option("--limit", type=click.IntRange(min=1), default=None, help="Only the first so many cases."),
+    option("--limit", type=Whole(min=1), default=None, help="Only the first so many cases."),
     option(
         "--schedule",
         type=click.Choice(["shuffled", "blocks"]),
@@ -84,7 +87,7 @@ PLACES = stacked(
     ),
     option(
         "--shards",
-        type=click.IntRange(min=1, max=9000),
+        type=Whole(min=1, max=9000),
         default=None,
         help="In an object storage: how many runners can share the run; fixed when it is made.",
     ),
@@ -92,7 +95,7 @@ PLACES = stacked(
     option("--lease-token", metavar="TOKEN", default=None, help="Recover only the stale lease that has this token."),
 )
 LIMITS = stacked(
-    option("--concurrency", type=click.IntRange(min=1), default=1, show_default=True, help="Episodes in flight."),
+    option("--concurrency", type=Whole(min=1, max=100_000), default=1, show_default=True, help="Episodes in flight."),
     BUDGET,
     EPISODE_COST,
     option(
@@ -101,7 +104,7 @@ LIMITS = stacked(
         default=None,
         help="Episodes in worker processes; fresh: a new one for each.",
     ),
-    option("--worker-memory-mb", type=click.IntRange(min=16), default=None, help="Memory of a worker process, MiB."),
+    option("--worker-memory-mb", type=Whole(min=16), default=None, help="Memory of a worker process, MiB."),
     option(
         "--engine",
         type=click.Choice(["local", "ray"]),
@@ -111,10 +114,10 @@ LIMITS = stacked(
     ),
     option("--engine-address", metavar="ADDRESS", default=None,
            help="auto, HOST:PORT or ray://HOST:PORT; by default a cluster of this machine's for the run."),
-    option("--engine-workers", type=click.IntRange(min=1), default=None, help="Workers of the cluster, at most."),
-    option("--engine-episodes-per-worker", type=click.IntRange(min=1, max=10_000), default=None,
+    option("--engine-workers", type=Whole(min=1), default=None, help="Workers of the cluster, at most."),
+    option("--engine-episodes-per-worker", type=Whole(min=1, max=10_000), default=None,
            help="Episodes in flight in one worker; 1 when not given."),
-    option("--engine-cpus-per-episode", type=click.FloatRange(min=0), default=None,
+    option("--engine-cpus-per-episode", type=Number(min=0), default=None,
            help="Processors the cluster sets aside for an episode in flight; 1 when not given."),
     option("--capture-tool-arguments", is_flag=True, help="Record tool arguments, not only their hashes."),
     option("--otel/--no-otel", default=False, help="Send OpenTelemetry spans to the endpoint of the OTEL_* variables."),

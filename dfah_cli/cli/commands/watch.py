@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dfah_cli.cli.options import COMMON, option, stacked
+from dfah_cli.cli.options import COMMON, Number, option, stacked
 from dfah_cli.cli.screen import Screen
 from dfah_cli.errors import ConfigurationError, ExitCode, most_serious
 
@@ -28,7 +28,7 @@ Show = Callable[[Sequence["Progress"]], None]
 @click.command(name="watch")
 @click.argument("places", metavar="RUN|DIR...", nargs=-1, required=True)
 @stacked(
-    option("--interval", type=click.FloatRange(min=0.1), default=None,
+    option("--interval", type=Number(min=0.1), default=None,
            help="Seconds between two reports: 1 on a terminal, 10 elsewhere."),
     option("--once", is_flag=True, help="Look once and end."),
     COMMON,
