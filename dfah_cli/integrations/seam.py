@@ -19,7 +19,7 @@ from attrs import field, frozen
 from dfah_cli.adapter.contract import RunContext
 from dfah_cli.adapter.functions import run
 from dfah_cli.adapter.registry import ToolRegistry
-from dfah_cli.adapter.session import ToolSession
+from dfah_cli.adapter.session import ToolSession, Unreadable
 from dfah_cli.errors import AgentContractError, ToolExecutionError, ValidationError
 from dfah_cli.integrations.wire.exchange import Exchange, observed
 from dfah_cli.integrations.wire.pace import Pace
@@ -259,8 +259,10 @@ def _tool_failed(session: ToolSession | None) -> bool:
     return any(call.execution_state is not ToolExecutionState.EXECUTED for call in calls)
 
 
-class _Lost:
-    """Stands for arguments that a framework never handed on; no JSON, so the call is recorded as rejected."""
+# Stands for arguments that a framework never handed on; no JSON, so the call is recorded as rejected.
+LOST = Unreadable(
+    "the provider asked for it and no recorded function was called; give the agent what recorded(...) returns"
+)
 
 
 async def _reject_lost_calls(exchange: Exchange, internal: frozenset[str]) -> None:
@@ -271,4 +273,4 @@ async def _reject_lost_calls(exchange: Exchange, internal: frozenset[str]) -> No
     asked.subtract(call.name for call in exchange.session.calls)
     for name in sorted(asked.elements()):
         with contextlib.suppress(ToolExecutionError):
-            await exchange.session.call(name, arguments=_Lost())
+            await exchange.session.call(name, arguments=LOST)

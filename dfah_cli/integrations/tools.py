@@ -132,6 +132,14 @@ async def call_all(session: ToolSession | None, wanted: Sequence[Wanted]) -> lis
     return [as_text(result) for result in results]
 
 
+async def text_of_call(name: str, arguments: Any) -> str:
+    """The result as text of one call in the running episode, for a framework's own kind of tool.
+
+    Raises: as `call_one`.
+    """
+    return as_text(await call_one(_session(), Wanted("", name, arguments)))
+
+
 async def call_one(session: ToolSession | None, wanted: Wanted) -> Any:
     """The raw result of one call.
 

@@ -7,50 +7,24 @@ from typing import Any
 from dfah_cli.adapter.contract import RunContext
 from dfah_cli.integrations.declaration import Setting, user_text
 from dfah_cli.integrations.declared import Made
-from dfah_cli.integrations.resources import PerLoop, api_key, optional
+from dfah_cli.integrations.kinds.sdk import ANTHROPIC
+from dfah_cli.integrations.resources import PerLoop
 from dfah_cli.integrations.seam import TurnLimitError
 from dfah_cli.integrations.tools import JSON, Wanted, call_all, messages_tool
-from dfah_cli.integrations.wire.tap import watch
 from dfah_cli.records.case import Case
 
-EXTRA = "anthropic"
 # The protocol demands a limit.
 MAX_TOKENS = {"max_tokens": 1024}
 
 
-def key_of(setting: Setting) -> str:
-    """The key for the provider.
-
-    Raises: ConfigurationError naming the variable that is not set.
-    """
-    return api_key(setting.declaration.api_key_env or "ANTHROPIC_API_KEY", setting.declaration.base_url)
-
-
-def client_of(setting: Setting) -> PerLoop[Any]:
-    """A watched asynchronous client for each loop."""
-    anthropic, declared = optional("anthropic", EXTRA), setting.declaration
-
-    def opened() -> Any:
-        return watch(
-            anthropic.AsyncAnthropic(
-                api_key=key_of(setting),
-                base_url=declared.base_url,
-                max_retries=declared.max_retries,
-                timeout=declared.request_timeout_s,
-            )
-        )
-
-    return PerLoop(opened, lambda client: client.close())
-
-
 def make(setting: Setting) -> Made:
     """The agent of a declaration."""
-    client = client_of(setting)
+    client = ANTHROPIC.client_of(setting)
     return Made(
         answer=Messages(setting, client).answer,
         provider="anthropic",
         close=client.aclose,
-        ready=lambda: key_of(setting),
+        ready=lambda: ANTHROPIC.key_of(setting),
         parameters=MAX_TOKENS,
     )
 

@@ -6,14 +6,13 @@ import sys
 from typing import Any
 
 from dfah_cli.adapter.contract import RunContext
-from dfah_cli.errors import AgentContractError
 from dfah_cli.integrations.declaration import Setting, user_text
 from dfah_cli.integrations.declared import Made
-from dfah_cli.integrations.kinds import anthropic_sdk, openai_sdk
+from dfah_cli.integrations.kinds.anthropic_sdk import MAX_TOKENS
+from dfah_cli.integrations.kinds.sdk import ANTHROPIC, OPENAI
 from dfah_cli.integrations.resources import PerLoop, optional
 from dfah_cli.integrations.seam import TurnLimitError
-from dfah_cli.integrations.tools import as_text
-from dfah_cli.integrations.wire.exchange import CURRENT
+from dfah_cli.integrations.tools import text_of_call
 from dfah_cli.integrations.wire.tap import watch
 from dfah_cli.records.case import Case
 from dfah_cli.records.tool_spec import ToolSpec
@@ -43,7 +42,7 @@ def make(setting: Setting) -> Made:
         provider="anthropic" if is_messages else "openai",
         close=graphs.aclose,
         ready=lambda: _key_of(setting),
-        parameters=anthropic_sdk.MAX_TOKENS if is_messages else {},
+        parameters=MAX_TOKENS if is_messages else {},
     )
 
 
@@ -82,7 +81,7 @@ def _forget_shared_clients() -> None:
 
 
 def _key_of(setting: Setting) -> str:
-    return anthropic_sdk.key_of(setting) if setting.declaration.api == "messages" else openai_sdk.key_of(setting)
+    return (ANTHROPIC if setting.declaration.api == "messages" else OPENAI).key_of(setting)
 
 
 def _model(setting: Setting) -> Any:
@@ -96,7 +95,7 @@ def _model(setting: Setting) -> Any:
             api_key=_key_of(setting),
             base_url=declared.base_url,
             model_kwargs=others,
-            **{**anthropic_sdk.MAX_TOKENS, **direct},
+            **{**MAX_TOKENS, **direct},
             **common,
         )
     else:
@@ -119,10 +118,7 @@ def tool_of(spec: ToolSpec) -> Any:
     """A contract as a LangChain tool whose calls go through the session of the running episode."""
 
     async def called(**arguments: Any) -> str:
-        exchange = CURRENT.get()
-        if exchange is None or exchange.session is None:
-            raise AgentContractError(f"the tool {spec.name} was called outside an episode")
-        return as_text(await exchange.session.call(spec.name, **arguments))
+        return await text_of_call(spec.name, arguments)
 
     structured = optional("langchain_core.tools", EXTRA).StructuredTool
     return structured.from_function(

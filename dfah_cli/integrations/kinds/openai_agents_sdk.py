@@ -7,11 +7,10 @@ from typing import Any
 from dfah_cli.adapter.contract import RunContext
 from dfah_cli.integrations.declaration import Setting, user_text
 from dfah_cli.integrations.declared import Made
-from dfah_cli.integrations.kinds import openai_sdk
+from dfah_cli.integrations.kinds.sdk import OPENAI
 from dfah_cli.integrations.resources import optional
 from dfah_cli.integrations.seam import TurnLimitError
-from dfah_cli.integrations.tools import Wanted, as_text, call_one
-from dfah_cli.integrations.wire.exchange import CURRENT
+from dfah_cli.integrations.tools import text_of_call
 from dfah_cli.records.case import Case
 from dfah_cli.records.tool_spec import ToolSpec
 
@@ -23,7 +22,7 @@ KNOWN = ("temperature", "top_p", "max_tokens")
 def make(setting: Setting) -> Made:
     """The agent of a declaration."""
     library = optional("agents", EXTRA)
-    client = openai_sdk.client_of(setting)
+    client = OPENAI.client_of(setting)
     config = library.RunConfig(tracing_disabled=True)
 
     async def answer(case: Case, _context: RunContext) -> str:
@@ -39,7 +38,7 @@ def make(setting: Setting) -> Made:
             raise TurnLimitError(turns) from None
         return str(done.final_output)
 
-    return Made(answer=answer, provider="openai", close=client.aclose, ready=lambda: openai_sdk.key_of(setting))
+    return Made(answer=answer, provider="openai", close=client.aclose, ready=lambda: OPENAI.key_of(setting))
 
 
 def _agent(setting: Setting, client: Any) -> Any:
@@ -64,9 +63,7 @@ def tool_of(spec: ToolSpec) -> Any:
     """A contract as a tool of the SDK whose calls go through the session of the running episode."""
 
     async def called(_context: Any, arguments: str) -> str:
-        exchange = CURRENT.get()
-        session = None if exchange is None else exchange.session
-        return as_text(await call_one(session, Wanted("", spec.name, arguments)))
+        return await text_of_call(spec.name, arguments)
 
     return optional("agents", EXTRA).FunctionTool(
         name=spec.name,

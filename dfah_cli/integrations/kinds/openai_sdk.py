@@ -8,38 +8,11 @@ from dfah_cli.adapter.contract import RunContext
 from dfah_cli.errors import ConfigurationError
 from dfah_cli.integrations.declaration import Setting, user_text
 from dfah_cli.integrations.declared import Made
-from dfah_cli.integrations.resources import PerLoop, api_key, optional
+from dfah_cli.integrations.kinds.sdk import OPENAI
+from dfah_cli.integrations.resources import PerLoop
 from dfah_cli.integrations.seam import TurnLimitError
 from dfah_cli.integrations.tools import JSON, Wanted, call_all, chat_tool, responses_tool
-from dfah_cli.integrations.wire.tap import watch
 from dfah_cli.records.case import Case
-
-EXTRA = "openai"
-
-
-def key_of(setting: Setting) -> str:
-    """The key for the provider.
-
-    Raises: ConfigurationError naming the variable that is not set.
-    """
-    return api_key(setting.declaration.api_key_env or "OPENAI_API_KEY", setting.declaration.base_url)
-
-
-def client_of(setting: Setting) -> PerLoop[Any]:
-    """A watched asynchronous client for each loop."""
-    openai, declared = optional("openai", EXTRA), setting.declaration
-
-    def opened() -> Any:
-        return watch(
-            openai.AsyncOpenAI(
-                api_key=key_of(setting),
-                base_url=declared.base_url,
-                max_retries=declared.max_retries,
-                timeout=declared.request_timeout_s,
-            )
-        )
-
-    return PerLoop(opened, lambda client: client.close())
 
 
 def make(setting: Setting) -> Made:
@@ -47,9 +20,9 @@ def make(setting: Setting) -> Made:
     apis: dict[str | None, type[Chat] | type[Responses]] = {None: Chat, "chat": Chat, "responses": Responses}
     if setting.declaration.api not in apis:
         raise ConfigurationError("adapter.api: the kind openai has chat and responses")
-    client = client_of(setting)
+    client = OPENAI.client_of(setting)
     talk = apis[setting.declaration.api](setting, client)
-    return Made(answer=talk.answer, provider="openai", close=client.aclose, ready=lambda: key_of(setting))
+    return Made(answer=talk.answer, provider="openai", close=client.aclose, ready=lambda: OPENAI.key_of(setting))
 
 
 class Chat:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from dfah_cli.adapter.contract import RunContext
-from dfah_cli.errors import AgentContractError
 from dfah_cli.integrations.declaration import Setting, user_text
 from dfah_cli.integrations.declared import Made
-from dfah_cli.integrations.kinds import openai_sdk
+from dfah_cli.integrations.kinds.sdk import OPENAI
 from dfah_cli.integrations.resources import optional
 from dfah_cli.integrations.seam import TurnLimitError
-from dfah_cli.integrations.tools import as_text
-from dfah_cli.integrations.wire.exchange import CURRENT
+from dfah_cli.integrations.tools import text_of_call
 from dfah_cli.records.case import Case
 from dfah_cli.records.tool_spec import ToolSpec
 
@@ -24,7 +22,7 @@ KNOWN = ("temperature", "top_p", "seed", "max_tokens")
 def make(setting: Setting) -> Made:
     """The agent of a declaration."""
     library = optional("pydantic_ai", EXTRA)
-    client = openai_sdk.client_of(setting)
+    client = OPENAI.client_of(setting)
     limits = library.UsageLimits(request_limit=setting.declaration.max_turns)
 
     async def answer(case: Case, _context: RunContext) -> str:
@@ -39,7 +37,7 @@ def make(setting: Setting) -> Made:
             raise TurnLimitError(setting.declaration.max_turns) from None
         return str(done.output)
 
-    return Made(answer=answer, provider="openai", close=client.aclose, ready=lambda: openai_sdk.key_of(setting))
+    return Made(answer=answer, provider="openai", close=client.aclose, ready=lambda: OPENAI.key_of(setting))
 
 
 def _agent(setting: Setting, client: Any) -> Any:
@@ -64,10 +62,7 @@ def tool_of(spec: ToolSpec) -> Any:
     """A contract as a PydanticAI tool whose calls go through the session of the running episode."""
 
     async def called(**arguments: Any) -> str:
-        exchange = CURRENT.get()
-        if exchange is None or exchange.session is None:
-            raise AgentContractError(f"the tool {spec.name} was called outside an episode")
-        return as_text(await exchange.session.call(spec.name, **arguments))
+        return await text_of_call(spec.name, arguments)
 
     return optional("pydantic_ai", EXTRA).Tool.from_schema(
         called, name=spec.name, description=spec.description, json_schema=spec.input_schema
