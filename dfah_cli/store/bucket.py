@@ -8,6 +8,7 @@ bytes mean that another writer was first. And whatever is repeated is repeated w
 from __future__ import annotations
 
 import errno
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -176,19 +177,35 @@ class Bucket:
             self.requests[kind] += 1
             try:
                 return request()
-            except (errors.PermissionDeniedError, errors.UnauthenticatedError):
-                raise ConfigurationError(
-                    f"{self.where}: the object storage refused access. Give credentials in the environment "
-                    "(AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION) that may read and write there."
-                ) from None
-            except FileNotFoundError:
-                raise ConfigurationError(f"{self.where}: no such bucket. Make it first.") from None
-            except errors.NotSupportedError:
-                raise ConfigurationError(f"{self.where}: the endpoint does not know conditional writes.") from None
-            except errors.BaseError as problem:
-                what = type(problem).__name__  # its text may quote an endpoint with credentials
+            except (errors.BaseError, FileNotFoundError) as problem:
+                refusal = self._refusal(problem)
+                if refusal is not None:
+                    raise refusal from None
+                status = _status(problem)
+                what = type(problem).__name__ + (f", status {status}" if status else "")
             time.sleep(self._pause_s * 2**attempt if attempt + 1 < tries else 0)
         raise ObjectStorageError(
-            f"the object storage gives no answer for {self.where} ({what}); check the name of the bucket, AWS_REGION, "
-            "AWS_ENDPOINT_URL and the network, then repeat the command"
+            f"the object storage gives no answer for {self.where} ({what}); check the name of the bucket, the "
+            "credentials, AWS_REGION, AWS_ENDPOINT_URL and the network, then repeat the command"
         )
+
+    def _refusal(self, problem: Exception) -> ConfigurationError | None:
+        """What no repetition helps against; None for everything else."""
+        errors, status = self._ask.exceptions, _status(problem)
+        # A list that is refused raises a general error.
+        if isinstance(problem, errors.PermissionDeniedError | errors.UnauthenticatedError) or status in (401, 403):
+            return ConfigurationError(
+                f"{self.where}: the object storage refused access. Give credentials in the environment "
+                "(AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION) that may read and write there."
+            )
+        if isinstance(problem, FileNotFoundError) or status == 404:
+            return ConfigurationError(f"{self.where}: no such bucket. Make it first.")
+        if isinstance(problem, errors.NotSupportedError):
+            return ConfigurationError(f"{self.where}: the endpoint does not know conditional writes.")
+        return None
+
+
+def _status(problem: Exception) -> int | None:
+    """The status of the answer; the rest of the text may quote an endpoint with credentials, or its answer."""
+    found = re.search(r"non-2xx status code: (\d{3})\b", str(problem))
+    return int(found[1]) if found else None

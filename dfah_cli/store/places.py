@@ -153,11 +153,12 @@ def bucket_of(place: RunUrl) -> Bucket:
     except ImportError:
         raise OptionalDependencyError(f"{place}: needs the package obstore; run: {install_command('s3')}") from None
     _check_environment()
+    allows_http = any(_allows_http(os.environ.get(name, "")) for name in ENDPOINTS)
     name, _, prefix = place.text.removeprefix(SCHEME).partition("/")
     options: dict[str, Any] = {
         # Few tries of its own: the store repeats, and knows what an uncertain answer means.
         "retry_config": {"max_retries": 1, "retry_timeout": timedelta(seconds=REQUEST_S)},
-        "client_options": {"timeout": timedelta(seconds=REQUEST_S), "allow_http": _allows_http()},
+        "client_options": {"timeout": timedelta(seconds=REQUEST_S), "allow_http": allows_http},
     }
     try:
         return Bucket(S3Store(name, **options), prefix, place.text)
@@ -184,6 +185,11 @@ def _check_environment() -> None:
                 f"{name}: found no address; expected http:// or https:// with a host, such as http://127.0.0.1:8333; "
                 "set it so, or unset it for S3 itself"
             )
+        if found is not None and found.lower().startswith("http://") and not _allows_http(found):
+            raise ConfigurationError(
+                f"{name}: found plain http:// to another machine, where others can read what is sent; expected "
+                "https://, or AWS_ALLOW_HTTP=true to allow it"
+            )
 
 
 def is_address(text: str) -> bool:
@@ -198,8 +204,7 @@ def is_address(text: str) -> bool:
         return False
 
 
-def _allows_http() -> bool:
+def _allows_http(endpoint: str) -> bool:
     """Plain HTTP is for a server on this machine only, unless the environment allows it."""
-    endpoint = os.environ.get("AWS_ENDPOINT_URL") or os.environ.get("AWS_ENDPOINT") or ""
-    local = re.match(r"http://(127\.\d+\.\d+\.\d+|localhost|\[::1\])(:\d+)?(/|$)", endpoint)
+    local = re.match(r"http://(127\.\d+\.\d+\.\d+|localhost|\[::1\])(:\d+)?(/|$)", endpoint, re.IGNORECASE)
     return local is not None or os.environ.get("AWS_ALLOW_HTTP", "").lower() in ("1", "true")

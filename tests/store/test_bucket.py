@@ -94,6 +94,34 @@ def test_a_refused_access_is_told_without_the_servers_words() -> None:
     assert "scripted" not in str(told.value)
 
 
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [(403, "refused access. Give credentials"), (401, "refused access. Give credentials"), (404, "no such bucket")],
+)
+def test_a_refused_list_is_told_as_what_it_is(status: int, told: str) -> None:
+    answered = f"Error performing list request - Server returned non-2xx status code: {status} Some: private words"
+    bucket, faulty = a_bucket()
+    faulty.list_with_delimiter = raising(GenericError(answered))
+    with pytest.raises(ConfigurationError, match=told) as refused:
+        bucket.names()
+    assert "private" not in str(refused.value)
+
+
+def test_the_status_of_an_answer_that_helps_nobody_is_told() -> None:
+    bucket, faulty = a_bucket()
+    faulty.list_with_delimiter = raising(GenericError("Server returned non-2xx status code: 400 Bad: private words"))
+    with pytest.raises(ObjectStorageError, match=r"GenericError, status 400\); check .*credentials") as failed:
+        bucket.names()
+    assert "private" not in str(failed.value)
+
+
+def raising(problem: Exception) -> Callable[..., Any]:
+    def ask(*_: Any, **__: Any) -> Any:
+        raise problem
+
+    return ask
+
+
 def test_a_writer_whose_storage_fails_stops_and_the_next_one_goes_on() -> None:
     bucket, faulty = a_bucket()
     store = ObjectStore(bucket)

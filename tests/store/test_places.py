@@ -51,3 +51,13 @@ def test_a_line_end_behind_a_credential_is_refused_and_the_credential_not_shown(
     with pytest.raises(ConfigurationError, match=f"{name}: found a line end") as caught:
         bucket_of(RunUrl("s3://runs/first"))
     assert "planted" not in str(caught.value)
+
+
+def test_plain_http_to_another_machine_is_refused_unless_it_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    monkeypatch.delenv("AWS_ALLOW_HTTP", raising=False)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "HTTP://storage.example")
+    with pytest.raises(ConfigurationError, match="AWS_ENDPOINT_URL: found plain http.*AWS_ALLOW_HTTP=true"):
+        bucket_of(RunUrl("s3://runs/first"))
+    monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
+    bucket_of(RunUrl("s3://runs/first"))
