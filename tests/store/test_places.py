@@ -57,7 +57,7 @@ def test_plain_http_to_another_machine_is_refused_unless_it_is_allowed(monkeypat
     monkeypatch.setenv("AWS_REGION", "us-east-1")
     monkeypatch.delenv("AWS_ALLOW_HTTP", raising=False)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "HTTP://storage.example")
-    with pytest.raises(ConfigurationError, match="AWS_ENDPOINT_URL: found plain http.*AWS_ALLOW_HTTP=true"):
+    with pytest.raises(ConfigurationError, match=r"AWS_ENDPOINT_URL: found plain http.*AWS_ALLOW_HTTP=true"):
         bucket_of(RunUrl("s3://runs/first"))
     monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
     bucket_of(RunUrl("s3://runs/first"))
