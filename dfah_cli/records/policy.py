@@ -97,8 +97,11 @@ class NonInferiorityPolicy:
 def _unique(kind: type, key: str) -> Callable[[Any, Attribute[Any], Any], None]:
     def check(instance: Any, attribute: Attribute[Any], value: Any) -> None:
         fields.tuple_of(fields.instance_of(kind))(instance, attribute, value)
-        if len({getattr(rule, key) for rule in value}) != len(value):
-            raise fields.refuse(instance, attribute, f"a {key} that stands more than once", f"one entry a {key}")
+        names = [getattr(rule, key) for rule in value]
+        if len(set(names)) != len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            found = f"a {key} that stands more than once ({twice!r})"
+            raise fields.refuse(instance, attribute, found, f"one entry a {key}")
 
     return check
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from dfah_cli.records.tool_spec import ToolSpec
 if TYPE_CHECKING:
     from pathlib import Path
 
+SHOWN, SHOWN_KEY = 3, 80
 LABEL = re.compile(r"[a-z][a-z0-9_]*")
 REQUIRED_CHANNELS = ("decision", "trajectory")
 
@@ -45,17 +45,33 @@ def _labels(instance: Suite, attribute: Attribute[Any], value: tuple[Any, ...]) 
     _unique(instance, attribute, (normal_label(label) for label in value), "labels")
 
 
-def _unique(instance: Any, attribute: Attribute[Any], keys: Iterable[str], what: str) -> None:
-    normal = Counter(unicodedata.normalize("NFC", key) for key in keys)
-    repeated = [key for key, times in normal.items() if times > 1]
-    if repeated:
-        # An id may be private where it has no pseudonym, so the message counts instead of quoting.
-        raise fields.refuse(instance, attribute, f"{len(repeated)} {what} that stand more than once", f"unique {what}")
+def _unique(
+    instance: Any, attribute: Attribute[Any], keys: Iterable[str], what: str, private: frozenset[str] = frozenset()
+) -> None:
+    """private: keys that a message may not quote; their places are told like those of the others."""
+    places: dict[str, list[int]] = {}
+    for number, key in enumerate(keys, 1):
+        places.setdefault(unicodedata.normalize("NFC", key), []).append(number)
+    if len(places) < sum(map(len, places.values())):
+        hidden = {unicodedata.normalize("NFC", key) for key in private}
+        repeated = [
+            f"{'one without a pseudonym' if key in hidden else repr(key[:SHOWN_KEY])} at {_places(numbers)}"
+            for key, numbers in places.items()
+            if len(numbers) > 1
+        ]
+        more = f" and {len(repeated) - SHOWN} more" if len(repeated) > SHOWN else ""
+        told = "; ".join(repeated[:SHOWN]) + more
+        raise fields.refuse(instance, attribute, f"{what} that stand more than once ({told})", f"unique {what}")
+
+
+def _places(numbers: list[int]) -> str:
+    return ", ".join(map(str, numbers[:SHOWN])) + (", …" if len(numbers) > SHOWN else "")
 
 
 def _cases(instance: Suite, attribute: Attribute[Any], value: tuple[Case, ...]) -> None:
     fields.tuple_of(fields.instance_of(Case), 1)(instance, attribute, value)
-    _unique(instance, attribute, (case.effective_case_id for case in value), "case ids")
+    _unique(instance, attribute, (case.effective_case_id for case in value), "case ids",
+            frozenset(case.case_id for case in value if case.artifact_case_id is None))  # fmt: skip
 
 
 def _tools(instance: Suite, attribute: Attribute[Any], value: tuple[ToolSpec, ...]) -> None:

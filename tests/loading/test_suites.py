@@ -93,7 +93,11 @@ WRONG = [
     ("case_id: A", "id: A", "11:5: unknown key 'id'"),
     ("case_id: A", 'case_id: " "', "11:14: Case.case_id: found an empty or blank string"),
     ("task: t2", 'task: "a\\tb"', "16:11: Case.task"),
-    ("case_id: A", "case_id: P-B", "11:3: Suite.cases: found 1 case ids"),
+    (
+        "case_id: A",
+        "case_id: P-B",
+        "11:3: Suite.cases: found case ids that stand more than once (one without a pseudonym at 1, 2)",
+    ),
     ("name: abc", "name: look", "5:3: Suite.tools: found 1 tool names"),
     ("{type: object}", "{type: array}", "9:26: type: this text is not 'object'"),
     ("{type: object}", "{type: object, minProperties: x}", "9:19: ToolSpec.input_schema['minProperties']"),

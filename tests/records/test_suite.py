@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -27,6 +28,22 @@ def test_effective_ids_are_unique_after_normalization(cases: tuple[Any, ...]) ->
     with pytest.raises(ValidationError, match="unique case ids") as caught:
         a_suite(cases)
     assert "\u00e9" not in str(caught.value)
+
+
+def test_a_pseudonym_that_stands_twice_is_named_with_its_places_and_a_raw_id_by_its_places_alone() -> None:
+    ids = [("secret-1", "CASE-1"), ("secret-2", None), ("secret-3", "CASE-1"), ("secret-2", None)]
+    cases = tuple(a_case(raw, artifact_case_id=pseudonym) for raw, pseudonym in ids)
+    told = "stand more than once ('CASE-1' at 1, 3; one without a pseudonym at 2, 4); expected unique case ids"
+    with pytest.raises(ValidationError, match=re.escape(told)) as caught:
+        a_suite(cases)
+    assert "secret" not in str(caught.value)
+
+
+def test_many_ids_that_stand_twice_are_told_in_one_short_line() -> None:
+    cases = tuple(a_case("x", artifact_case_id=f"{number % 40:0100}") for number in range(400))
+    with pytest.raises(ValidationError, match=r"at 1, 41, 81, …; .* and 37 more\)") as caught:
+        a_suite(cases)
+    assert len(str(caught.value)) < 600
 
 
 def test_one_raw_id_may_have_two_pseudonyms() -> None:
