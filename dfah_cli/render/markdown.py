@@ -5,14 +5,19 @@ User text stands in code spans or escaped cells: it can be neither markup nor a 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from dfah_cli.render.text import escape
+from dfah_cli.report.diagnosis import DiagnosisTable
 from dfah_cli.report.rows import PATHS_PARALLEL, PROOF_NAMES, TAR_PARALLEL, proof_columns
 from dfah_cli.report.view import ReportView
 
 MARKER = "<!-- dfah-report:{key} -->"
 CASES = 20
+NUMBER = re.compile(r"|—|[+-]?[0-9][0-9.,]*( %| of [0-9]+)?")
+BRIEF = 3
+"""Rows of a diagnosis in brief."""
 SIGN = {"pass": "✅ pass", "fail": "❌ fail", "inconclusive": "❔ inconclusive"}
 
 
@@ -26,13 +31,16 @@ def code(text: str) -> str:
     return f"{ticks}{pad}{shown}{pad}{ticks}"
 
 
-def markdown(view: ReportView, *, key: str = "report") -> str:
-    """The report; `key` goes into a hidden marker by which a later comment finds and replaces this one."""
+def markdown(view: ReportView, *, key: str = "report", brief: bool = False, left_out: Sequence[str] = ()) -> str:
+    """The report; `key` goes into a hidden marker by which a later comment finds and replaces this one.
+
+    brief: of the diagnosis, what stands first only. left_out: what the view lacks, to be named.
+    """
     safe = "".join(c for c in escape(key) if c.isalnum() or c in "._-")
-    return "\n".join([MARKER.format(key=safe), *_lines(view)]) + "\n"
+    return "\n".join([MARKER.format(key=safe), *_lines(view, brief, left_out)]) + "\n"
 
 
-def _lines(view: ReportView) -> Iterator[str]:
+def _lines(view: ReportView, brief: bool, left_out: Sequence[str]) -> Iterator[str]:
     yield f"## {code(view.title)}"
     yield ""
     verdict = "" if view.gate_verdict is None else f"**Gate: {SIGN[view.gate_verdict]}** · "
@@ -46,11 +54,13 @@ def _lines(view: ReportView) -> Iterator[str]:
     yield from _against(view)
     yield from _tasks(view)
     yield from _cases(view)
-    yield from _diagnosis(view)
+    yield from _diagnosis(view.diagnosis, brief)
     yield from _reasons(view)
     yield from _checks(view)
     yield ""
     yield from (f"> {limit}" for limit in view.limits)
+    if left_out:
+        yield f"> Too long for this place: {', '.join(left_out)}. `dfah report RUN -o report.html` has everything."
     yield ""
     yield "<details><summary>Evidence</summary>"
     yield ""
@@ -154,18 +164,25 @@ def _cases(view: ReportView) -> Iterator[str]:
         yield f"… {view.attention - len(shown)} more"
 
 
-def _diagnosis(view: ReportView) -> Iterator[str]:
-    """Each table folded, with its title in sight."""
-    for found in view.diagnosis:
+def _diagnosis(tables: Sequence[DiagnosisTable], brief: bool) -> Iterator[str]:
+    """Each table folded, with its title in sight; in brief, the first rows of each, and the first table unfolded."""
+    for place, found in enumerate(tables):
+        rows = found.rows[:BRIEF] if brief else found.rows
+        rest = found.rest + len(found.rows) - len(rows)
         yield ""
-        yield f"<details><summary>{escape(found.title)}</summary>"
+        yield f"<details{' open' if brief and not place else ''}><summary>{escape(found.title)}</summary>"
         yield ""
-        yield from _table(found.columns, (tuple(code(cell) if cell else "" for cell in row) for row in found.rows))
-        if found.rest:
+        yield from _table(found.columns, (tuple(map(_cell, row)) for row in rows))
+        if rest:
             yield ""
-            yield f"… {found.rest} more"
+            yield f"… {rest} more"
         yield ""
         yield "</details>"
+
+
+def _cell(text: str) -> str:
+    """A number stands as it is; a name in a code span."""
+    return text if NUMBER.fullmatch(text) else code(text)
 
 
 def _reasons(view: ReportView) -> Iterator[str]:

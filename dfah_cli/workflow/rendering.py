@@ -15,6 +15,7 @@ from dfah_cli.metrics.measure import RunMeasurement
 from dfah_cli.render.json import json_text, report_document
 from dfah_cli.render.junit import junit
 from dfah_cli.render.markdown import markdown
+from dfah_cli.render.within import COMMENT_BYTES, markdown_within
 from dfah_cli.report.against import Against
 from dfah_cli.report.details import CaseDetail, case_details
 from dfah_cli.report.diagnosis import DiagnosisTable, diagnosis
@@ -48,10 +49,15 @@ def _html(rendered: Rendered) -> str:
     return html(rendered.view(), rendered.details)
 
 
+def _markdown(rendered: Rendered) -> str:
+    # The suite stays the same while an agent changes, so a later comment finds this one.
+    key, view = rendered.report.suite_id, rendered.view()
+    return markdown_within(view, COMMENT_BYTES, key=key) or markdown(view, key=key)
+
+
 FORMATS: dict[str, Callable[[Rendered], str]] = {
     "html": _html,
-    # The suite stays the same while an agent changes, so a later comment finds this one.
-    "md": lambda rendered: markdown(rendered.view(), key=rendered.report.suite_id),
+    "md": _markdown,
     "junit": lambda rendered: junit(rendered.view(), rendered.ineligible),
     "json": lambda rendered: json_text(report_document(rendered.report, rendered.result, against=rendered.against)),
 }

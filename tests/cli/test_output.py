@@ -181,6 +181,27 @@ def test_a_step_summary_is_appended_where_ci_asks_for_one(stable_run: Path, here
     assert dfah(*words, cwd=here, env={"GITHUB_STEP_SUMMARY": str(here / "no" / "x")}).returncode == 0
 
 
+def test_a_step_summary_says_why_a_run_is_not_stable(unstable_run: Path, here: Path) -> None:
+    summary = here / "summary.md"
+    assert dfah("gate", unstable_run, "default", cwd=here, env={"GITHUB_STEP_SUMMARY": str(summary)}).returncode in (
+        0,
+        1,
+    )
+    text = summary.read_text()
+    assert "<details open><summary>Where pairs of replays of a case first differ</summary>" in text
+    assert "| `step " in text
+
+
+def test_a_step_summary_keeps_to_what_the_server_shows(unstable_run: Path, here: Path) -> None:
+    summary, limit = here / "summary.md", 1024 * 1024
+    words = ("gate", str(unstable_run), "default")
+    for taken, told in ((limit - 3000, "Too long for this place: the diagnosis"), (limit - 10, "fits into the rest")):
+        summary.write_text("x" * taken)
+        done = dfah(*words, cwd=here, env={"GITHUB_STEP_SUMMARY": str(summary)})
+        assert summary.stat().st_size <= limit
+        assert told in (summary.read_text() + done.stderr)
+
+
 def test_report_files_follow_their_suffix(unstable_run: Path, here: Path) -> None:
     names = ["a.html", "b.md", "c.json", "d.junit.xml"]
     done = dfah("report", unstable_run, *[word for name in names for word in ("-o", name)], cwd=here)
