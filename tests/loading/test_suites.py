@@ -98,7 +98,7 @@ WRONG = [
         "case_id: P-B",
         "11:3: Suite.cases: found case ids that stand more than once (one without a pseudonym at 1, 2)",
     ),
-    ("name: abc", "name: look", "5:3: Suite.tools: found 1 tool names"),
+    ("name: abc", "name: look", "5:3: Suite.tools: found tool names"),
     ("{type: object}", "{type: array}", "9:26: type: this text is not 'object'"),
     ("{type: object}", "{type: object, minProperties: x}", "9:19: ToolSpec.input_schema['minProperties']"),
     ("metadata: {m: 1}", "metadata: [1]", "17:15: metadata: a list is not a mapping"),
