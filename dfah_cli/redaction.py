@@ -32,6 +32,7 @@ _ANY = re.compile(
 )
 _CASE_SENSITIVE = {name: re.compile(pattern) for name, pattern in CREDENTIAL_SHAPES.items()}
 REDACTED = "[redacted]"
+MAX_ERROR_TEXT = 2000
 
 
 def credential_shape(text: str) -> str | None:
@@ -46,6 +47,17 @@ def redact(text: str) -> str:
     for pattern in _CASE_SENSITIVE.values():
         text = pattern.sub(REDACTED, text)
     return text
+
+
+def text_of(problem: BaseException) -> str:
+    """Redacted text of an exception, for the log only; at most `MAX_ERROR_TEXT` characters, and fit for UTF-8."""
+    try:
+        text = str(problem)
+    except BaseException:  # noqa: BLE001 - __str__ is the user's code
+        return "(its text could not be read)"
+    # Redacted before it is cut: half a credential has no shape any more.
+    told = redact(text[: 10 * MAX_ERROR_TEXT])[:MAX_ERROR_TEXT]
+    return told.encode("utf-8", "replace").decode("utf-8")
 
 
 def redact_json(value: Any) -> Any:

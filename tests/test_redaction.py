@@ -6,7 +6,16 @@ import time
 
 import pytest
 
-from dfah_cli.redaction import CREDENTIAL_SHAPES, REDACTED, credential_shape, redact, redact_json, strings_in
+from dfah_cli.redaction import (
+    CREDENTIAL_SHAPES,
+    MAX_ERROR_TEXT,
+    REDACTED,
+    credential_shape,
+    redact,
+    redact_json,
+    strings_in,
+    text_of,
+)
 
 # Put together here, so that no scanner takes this file for a leak.
 TAIL = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0"
@@ -93,3 +102,28 @@ def test_the_search_is_linear(piece: str) -> None:
     redact(text)
     credential_shape(text)
     assert time.process_time() - started < 2.0
+
+
+class _Unreadable(Exception):
+    def __str__(self) -> str:
+        raise SystemExit(3)
+
+
+def test_the_text_of_an_exception_is_redacted_before_it_is_cut() -> None:
+    for padding in range(MAX_ERROR_TEXT - 30, MAX_ERROR_TEXT + 2):
+        told = text_of(RuntimeError("x" * padding + " " + SECRETS["openai"]))
+        assert "sk-" not in told
+        assert len(told) <= MAX_ERROR_TEXT
+
+
+@pytest.mark.parametrize(
+    ("problem", "told"),
+    [
+        (ValueError("no"), "no"),
+        (ValueError(), ""),
+        (_Unreadable(), "(its text could not be read)"),
+        (ValueError("\ud800"), "?"),
+    ],
+)
+def test_the_text_of_an_exception_can_always_be_written(problem: BaseException, told: str) -> None:
+    assert text_of(problem) == told

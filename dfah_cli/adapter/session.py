@@ -22,7 +22,7 @@ from dfah_cli.records.enums import ChannelState, ToolExecutionState
 from dfah_cli.records.fields import check_printable
 from dfah_cli.records.tool_spec import ToolSpec
 from dfah_cli.records.trajectory import ToolCall, Trajectory
-from dfah_cli.redaction import credential_shape, strings_in
+from dfah_cli.redaction import credential_shape, strings_in, text_of
 
 if TYPE_CHECKING:
     from dfah_cli.adapter.tape import EpisodeTape
@@ -39,6 +39,13 @@ class RegisteredTool:
     function: Callable[..., Any]
     is_async: bool
     patience: functions.Patience = field(factory=functions.Patience, eq=False, repr=False)
+
+
+@frozen
+class Unreadable:
+    """Stands for arguments or a result that cannot be recorded; `why` is told in place of what was found."""
+
+    why: str
 
 
 @frozen
@@ -86,6 +93,7 @@ class ToolSession:
         self._lock = threading.Lock()
         self._tape = tape
         self.unrecorded = 0  # calls that a recording had no result for
+        self.troubles: list[str] = []  # why calls were rejected or failed, for the log only: no record has the text
 
     async def call(self, name: str, /, **arguments: Any) -> Any:
         """The raw result of a tool; a plain function runs in a worker thread.
@@ -165,7 +173,7 @@ class ToolSession:
 
     def _reject(self, entry: _Entry, result_state: ChannelState, message: str) -> NoReturn:
         self._finish(entry, ToolExecutionState.REJECTED, result_state)
-        raise ToolExecutionError(message) from None
+        self._fail(message)
 
     def _settle(self, entry: _Entry, outcome: functions.Outcome) -> Any:
         """The raw result, recorded by its digest."""
@@ -174,18 +182,25 @@ class ToolSession:
             self._finish(entry, ToolExecutionState.ERROR, ChannelState.MALFORMED)
             if isinstance(outcome.problem, NotRecordedError):
                 self.unrecorded += 1
+                self.troubles.append(str(outcome.problem))
                 raise outcome.problem
-            kind = type(outcome.problem).__name__
-            raise ToolExecutionError(f"tool {name!r} failed: {kind}") from outcome.problem
+            text, told = text_of(outcome.problem), f"tool {name!r} failed: {type(outcome.problem).__name__}"
+            self.troubles.append(f"{told}: {text}" if text else told)
+            raise ToolExecutionError(told) from outcome.problem
         try:
             payload = canonical_bytes(outcome.value)
         except Exception as problem:  # noqa: BLE001 - the value is the user's object, with methods of its own
             self._finish(entry, ToolExecutionState.ERROR, ChannelState.MALFORMED)
             found = str(problem) if isinstance(problem, ValidationError) else type(problem).__name__
-            raise ToolExecutionError(f"tool {name!r} returned no JSON value: {found}") from None
+            found = outcome.value.why if type(outcome.value) is Unreadable else found
+            self._fail(f"tool {name!r} returned no JSON value: {found}")
         state = ChannelState.OBSERVED_EMPTY if payload in EMPTY_RESULTS else ChannelState.OBSERVED_NONEMPTY
         self._finish(entry, ToolExecutionState.EXECUTED, state, digest_bytes(payload))
         return outcome.value
+
+    def _fail(self, message: str) -> NoReturn:
+        self.troubles.append(message)
+        raise ToolExecutionError(message) from None
 
     def _finish(
         self,
@@ -203,14 +218,26 @@ class ToolSession:
 
 def _request(name: object, arguments: dict[str, Any], capture: bool) -> _Request:
     recorded = name if isinstance(name, str) and _recordable(name) else UNNAMED
-    try:
-        copied = copy_json(arguments, "arguments")
-        arguments_hash = digest(copied)
-    except Exception as problem:  # noqa: BLE001 - the arguments are the user's objects, with methods of their own
-        found = str(problem) if isinstance(problem, ValidationError) else f"arguments raise {type(problem).__name__}"
-        return _Request(str(recorded), None, None, None, found)
+    copied, problem = readable(arguments)
+    if copied is None:
+        return _Request(str(recorded), None, None, None, problem)
+    arguments_hash = digest(copied)
     kept = copy_json(copied) if capture and not any(map(credential_shape, strings_in(copied))) else None
     return _Request(str(recorded), copied, arguments_hash, kept, "")
+
+
+def readable(arguments: dict[str, Any]) -> tuple[dict[str, Any] | None, str]:
+    """A deep copy of the arguments of a call; None, and why, when they are no JSON."""
+    why = next((value.why for value in arguments.values() if type(value) is Unreadable), None)
+    if why is not None:
+        return None, why
+    try:
+        copied = copy_json(arguments, "arguments")
+    except Exception as problem:  # noqa: BLE001 - the arguments are the user's objects, with methods of their own
+        found = str(problem) if isinstance(problem, ValidationError) else f"arguments raise {type(problem).__name__}"
+        return None, found
+    assert isinstance(copied, dict)
+    return copied, ""
 
 
 def _recordable(name: str) -> bool:

@@ -53,8 +53,8 @@ class EpisodeStarted:
 class EpisodeFinished:
     """The terminal record is durable.
 
-    status: an `EpisodeStatus` value. error_kind: None when valid. error_text: redacted text of what was raised,
-    for the log only; never persisted.
+    status: an `EpisodeStatus` value. error_kind: None when valid. error_text: redacted text of why it
+    failed, for the log only; never persisted.
     """
 
     case_id: str

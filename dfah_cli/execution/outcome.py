@@ -41,7 +41,7 @@ from dfah_cli.redaction import credential_shape
 @frozen(kw_only=True)
 class Attempt:
     """One dispatched slot and how it ended. session: the recorded tool calls, None without a registry.
-    unrecorded: calls that a replayed recording had no result for.
+    unrecorded: calls that a replayed recording had no result for. troubles: why tool calls failed, for the log only.
 
     spent: what an episode without a result told of its usage and cost; None when it told nothing.
     """
@@ -54,6 +54,7 @@ class Attempt:
     ended_at: datetime
     latency_us: int
     unrecorded: int = 0
+    troubles: tuple[str, ...] = ()
     spent: Spent | None = None
 
 

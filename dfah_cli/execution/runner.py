@@ -217,7 +217,7 @@ class Runner:
         if isinstance(attempt.outcome, Lost):
             body["recovered_by"] = self._writer.token
             self.tally.interrupted += 1
-        worker.done = Judged(episode, body, reserved, error_text(attempt.outcome))
+        worker.done = Judged(episode, body, reserved, error_text(attempt, episode))
         self.tally.calls += 1
         self.tally.spent_nusd = self._budget.spent_nusd
 
@@ -276,6 +276,7 @@ class Runner:
             outcome=outcome,
             session=None if session is None else session.trajectory(),
             unrecorded=0 if session is None else session.unrecorded,
+            troubles=() if session is None else tuple(session.troubles),
             started_at=started_at,
             ended_at=self._clock.now(),
             latency_us=latency_us,

@@ -8,14 +8,13 @@ from attrs import define, frozen
 
 from dfah_cli.adapter.tape import Tapes
 from dfah_cli.execution.budget import taken_nusd
-from dfah_cli.execution.ends import Lost, Outcome, Raised, Returned
+from dfah_cli.execution.ends import Lost, Raised, Returned
 from dfah_cli.execution.events import EpisodeFinished
 from dfah_cli.execution.outcome import Attempt
+from dfah_cli.records.enums import EpisodeStatus
 from dfah_cli.records.episode import NO_USAGE, Episode
 from dfah_cli.records.keyed import DigestKey
-from dfah_cli.redaction import redact
-
-MAX_ERROR_TEXT = 2000
+from dfah_cli.redaction import MAX_ERROR_TEXT, redact, text_of
 
 
 @frozen(kw_only=True)
@@ -79,15 +78,20 @@ def charged_nusd(attempt: Attempt, episode: Episode, reserved_nusd: int) -> int:
     return taken_nusd(reserved_nusd, episode.cost_nusd, told, has_result=isinstance(attempt.outcome, Returned))
 
 
-def error_text(outcome: Outcome) -> str | None:
-    """Redacted text of what was raised or lost, for the log only; None when nothing was."""
+def error_text(attempt: Attempt, episode: Episode) -> str | None:
+    """Redacted text of why an episode failed, for the log only; None when it did not.
+
+    What was raised, where something was; for a tool the text of its failure, also when the agent has swallowed it.
+    """
+    if episode.error is None:
+        return None
+    outcome = attempt.outcome
     if isinstance(outcome, Lost):
         return outcome.how
-    if not isinstance(outcome, Raised):
-        return None
-    try:
-        text = str(outcome.problem)
-    except BaseException:  # noqa: BLE001 - __str__ is the user's code
-        text = "(its text could not be read)"
-    # Redacted before it is cut: half a credential has no shape any more.
-    return redact(text[: 10 * MAX_ERROR_TEXT])[:MAX_ERROR_TEXT]
+    raised = text_of(outcome.problem) if isinstance(outcome, Raised) else ""
+    if episode.status is EpisodeStatus.TOOL_ERROR and attempt.troubles:
+        told = dict.fromkeys(attempt.troubles)
+        # Most often it is the failure of the tool itself that the agent let through.
+        others = () if not raised or any(one.startswith(raised) for one in told) else (raised,)
+        return redact("; ".join((*told, *others)))[:MAX_ERROR_TEXT]
+    return raised if isinstance(outcome, Raised) else episode.error.message

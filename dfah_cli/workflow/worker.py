@@ -26,10 +26,8 @@ from dfah_cli.execution.outcome import exception_kind
 from dfah_cli.records.case import Case
 from dfah_cli.records.codec import plain, record
 from dfah_cli.records.suite import Suite
-from dfah_cli.redaction import redact
+from dfah_cli.redaction import text_of
 from dfah_cli.workflow.shifted_clock import shift_clock
-
-MAX_TEXT = 2000
 
 
 async def serve(channel: Channel) -> None:
@@ -126,15 +124,7 @@ async def _outcome(agent: Agent, case: Case, context: RunContext) -> Message:
         own_path = session is not None and session.is_own(result.trajectory)
         return {"t": "returned", "result": plain(result), "own_path": own_path}
     except BaseException as problem:  # noqa: BLE001 - inside an episode nothing escapes
-        return {"t": "raised", "kind": exception_kind(problem), "text": _text(problem)}
-
-
-def _text(problem: BaseException) -> str:
-    try:
-        text = str(problem)[:MAX_TEXT]
-    except Exception:  # noqa: BLE001 - __str__ is the user's code
-        return "(its text could not be read)"
-    return redact(text.encode("utf-8", "replace").decode("utf-8"))
+        return {"t": "raised", "kind": exception_kind(problem), "text": text_of(problem)}
 
 
 def _end_with(watched: int) -> None:

@@ -11,6 +11,7 @@ import pytest
 from dfah_cli.engines.isolation.agent import IsolatedAgent
 from dfah_cli.engines.isolation.process import Load
 from dfah_cli.errors import ConfigurationError
+from dfah_cli.execution.events import EpisodeFinished, Observer, silent
 from dfah_cli.records.enums import EpisodeStatus
 from dfah_cli.records.episode import Episode
 from dfah_cli.workflow.analyze import analyze
@@ -77,7 +78,13 @@ def isolated(behaviour: str, *, fresh: bool = False, memory_mb: int | None = 102
 
 
 def run(
-    agent: Any, out: Path, *, replays: int = 2, concurrency: int = 1, limit_s: float | None = LIMIT_S
+    agent: Any,
+    out: Path,
+    *,
+    replays: int = 2,
+    concurrency: int = 1,
+    limit_s: float | None = LIMIT_S,
+    observer: Observer = silent,
 ) -> list[Episode]:
     Replay(
         suite=isolated_agents.SUITE,
@@ -86,6 +93,7 @@ def run(
         episode_timeout_s=limit_s,
         concurrency=concurrency,
         recover_stale_lease=False,
+        observer=observer,
     ).run(agent)
     analyze(out)
     return sorted(recorded(out), key=lambda one: one.replay_index)
@@ -99,8 +107,14 @@ def judged(episodes: list[Episode]) -> set[tuple[str, str | None]]:
 def test_in_process_and_isolated_are_judged_alike(
     behaviour: str, status: str, kind: str | None, tmp_path: Path
 ) -> None:
-    plain = run(getattr(isolated_agents, f"{behaviour}_agent"), tmp_path / "plain")
-    apart = run(isolated(behaviour), tmp_path / "isolated")
+    texts: dict[str, list[str | None]] = {"plain": [], "isolated": []}
+
+    def hears(mode: str) -> Observer:
+        return lambda event: texts[mode].append(event.error_text) if isinstance(event, EpisodeFinished) else None
+
+    plain = run(getattr(isolated_agents, f"{behaviour}_agent"), tmp_path / "plain", observer=hears("plain"))
+    apart = run(isolated(behaviour), tmp_path / "isolated", observer=hears("isolated"))
+    assert texts["plain"] == texts["isolated"]
     assert judged(plain) == judged(apart) == {(status, kind)}
     paths = [[call.step for call in one.trajectory.tool_calls] for one in plain]
     assert [[call.step for call in one.trajectory.tool_calls] for one in apart] == paths

@@ -415,6 +415,57 @@ def test_the_text_of_an_error_goes_to_the_watcher_redacted_and_into_no_record(in
     assert b"private reason" not in written
 
 
+def texts_of(script: Callable[..., Any], **options: Any) -> set[str | None]:
+    """What the watcher is told of case A."""
+    seen: list[str | None] = []
+
+    def observe(event: Any) -> None:
+        if isinstance(event, EpisodeFinished) and event.case_id == "A":
+            seen.append(event.error_text)
+
+    played(script, observer=observe, **options)
+    return set(seen)
+
+
+@pytest.mark.parametrize("swallowed", [True, False])
+def test_the_text_of_a_tools_failure_goes_to_the_watcher_also_when_the_adapter_swallows_it(swallowed: bool) -> None:
+    secret = "sk-" + "ant-api03-a1B2c3D4e5F6g7H8i9J0k1L2m3"
+    inner = a_scripted_agent({"A": [STEADY]})
+
+    def broken(**_: Any) -> None:
+        raise ConnectionError(f"no route to {secret}")
+
+    async def script(case: Case, context: RunContext) -> Any:
+        assert context.tools is not None
+        with contextlib.suppress(Exception) if swallowed else contextlib.nullcontext():
+            await context.tools.call("k")
+        return inner.result(context)
+
+    tools = a_registry(a_suite(("A", "B")), {"k": broken})
+    assert texts_of(script, tools=tools) == {"tool 'k' failed: ConnectionError: no route to [redacted]"}
+
+
+def test_what_an_adapter_raises_after_a_tool_has_failed_is_told_beside_it() -> None:
+    def broken(**_: Any) -> None:
+        raise ConnectionError("no route")
+
+    async def script(case: Case, context: RunContext) -> Any:
+        assert context.tools is not None
+        with contextlib.suppress(Exception):
+            await context.tools.call("k")
+        raise ValueError("nothing to go on with")
+
+    tools = a_registry(a_suite(("A", "B")), {"k": broken})
+    assert texts_of(script, tools=tools) == {"tool 'k' failed: ConnectionError: no route; nothing to go on with"}
+
+
+def test_why_an_episode_was_judged_a_failure_goes_to_the_watcher() -> None:
+    async def script(case: Case, context: RunContext) -> Any:
+        return a_scripted_agent({"A": [STEADY]}).result(context, text="no line")
+
+    assert texts_of(script) == {"no_marker: the output has no line DECISION: LABEL."}
+
+
 @pytest.mark.parametrize("padding", range(1985, 2005, 3))
 def test_a_secret_at_the_cut_of_a_long_error_text_leaves_nothing(padding: int) -> None:
     secret = "sk-" + "ant-api03-a1B2c3D4e5F6g7H8i9J0k1L2m3"

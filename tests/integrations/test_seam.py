@@ -139,6 +139,10 @@ def test_a_call_that_was_asked_for_and_never_made_is_recorded(provider: Loopback
     ran = run(provider, out, lambda case, context: ask(client), client)
     assert ran.statuses() == {"tool_error"}
     assert [call.name for call in ran.episodes[0].trajectory.tool_calls] == ["read_policy"]
+    assert told(ran) == (
+        "tool 'read_policy': the provider asked for it and no recorded function was called; "
+        "give the agent what recorded(...) returns"
+    )
 
 
 def test_outside_an_episode_a_watched_client_and_a_recorded_tool_behave_as_before(provider: LoopbackProvider) -> None:

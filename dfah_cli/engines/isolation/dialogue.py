@@ -17,7 +17,7 @@ from attrs import frozen
 from dfah_cli.adapter.contract import Agent, RunContext
 from dfah_cli.adapter.meter import Meter
 from dfah_cli.adapter.registry import ToolRegistry
-from dfah_cli.adapter.session import ToolSession
+from dfah_cli.adapter.session import ToolSession, Unreadable
 from dfah_cli.engines.isolation.channel import Line, Message
 from dfah_cli.errors import AgentContractError, DFAHError, ToolExecutionError, ValidationError
 from dfah_cli.execution.ends import EndedElsewhereError, ManifestChanged
@@ -52,10 +52,6 @@ class Executing:
 
 
 EXECUTING: ContextVar[Executing] = ContextVar("dfah_executing")
-
-
-class Unreadable:
-    """Stands for a value that was no JSON in the worker; the session refuses it here as it would have there."""
 
 
 def stub(name: str) -> Callable[..., Awaitable[Any]]:
@@ -133,13 +129,13 @@ class Dialogue:
         if future is None or future.done():
             return
         if message["t"] == "executed":
-            future.set_result(message["output"] if message["is_json"] else Unreadable())
+            future.set_result(message["output"] if message["is_json"] else Unreadable(message["problem"]))
         else:
-            future.set_exception(type(str(message["kind"]), (Exception,), {})())
+            future.set_exception(type(str(message["kind"]), (Exception,), {})(message["text"]))
 
     async def _call(self, message: Message, session: ToolSession) -> None:
         EXECUTING.set(Executing(self, message["id"]))
-        arguments = message["arguments"] if message["is_json"] else {"arguments": Unreadable()}
+        arguments = message["arguments"] if message["is_json"] else {"arguments": Unreadable(message["problem"])}
         answer: Message = {"t": "settled", "id": message["id"]}
         try:
             value = await session.call(message["name"], **arguments)

@@ -9,12 +9,14 @@ from typing import Any
 from dfah_cli.adapter import functions
 from dfah_cli.adapter.meter import Meter
 from dfah_cli.adapter.registry import ToolRegistry
+from dfah_cli.adapter.session import readable
 from dfah_cli.canonical import copy_json
 from dfah_cli.engines.isolation.channel import FarLine, Message
 from dfah_cli.errors import AgentContractError, ToolExecutionError, ValidationError
 from dfah_cli.records.codec import plain, record
 from dfah_cli.records.episode import Spent
 from dfah_cli.records.trajectory import ToolCall, Trajectory
+from dfah_cli.redaction import text_of
 
 
 class RemoteSession:
@@ -41,9 +43,10 @@ class RemoteSession:
         number = next(self._channel.numbers)
         answer: asyncio.Future[Message] = self._loop.create_future()
         self._answers[number] = answer
-        copied, is_json = _as_json(arguments)
+        copied, problem = readable(arguments)
         shown = name if isinstance(name, str) else repr(type(name))
-        await self._channel.send({"t": "call", "id": number, "name": shown, "arguments": copied, "is_json": is_json})
+        asked = {"name": shown, "arguments": copied, "is_json": copied is not None, "problem": problem}
+        await self._channel.send({"t": "call", "id": number, **asked})
         told = await answer
         self._calls = tuple(record(ToolCall, call) for call in told["calls"])
         if told["t"] == "rejected":
@@ -93,11 +96,13 @@ class RemoteSession:
         try:
             output = await functions.run(self._registry.function(message["name"]), **message["arguments"])
         except BaseException as problem:  # noqa: BLE001 - whatever a tool raises is the outcome of its call
-            await self._channel.send({"t": "failed", "id": number, "kind": type(problem).__name__})
+            told = {"kind": type(problem).__name__, "text": text_of(problem)}
+            await self._channel.send({"t": "failed", "id": number, **told})
             return
         self._outputs[number] = output
-        copied, is_json = _as_json(output)
-        await self._channel.send({"t": "executed", "id": number, "output": copied, "is_json": is_json})
+        copied, why = _as_json(output)
+        executed = {"output": copied, "is_json": why is None, "problem": why}
+        await self._channel.send({"t": "executed", "id": number, **executed})
 
 
 class RemoteMeter(Meter):
@@ -127,10 +132,11 @@ class RemoteMeter(Meter):
             self._loop.call_soon_threadsafe(self._channel.post, message)
 
 
-def _as_json(value: Any) -> tuple[Any, bool]:
+def _as_json(value: Any) -> tuple[Any, str | None]:
+    """A copy of the value and None; None and why, when it is no JSON."""
     try:
-        return copy_json(value), True
-    except ValidationError:
-        return None, False
-    except Exception:  # noqa: BLE001 - the value is the user's object, with methods of its own
-        return None, False
+        return copy_json(value), None
+    except ValidationError as problem:
+        return None, str(problem)
+    except Exception as problem:  # noqa: BLE001 - the value is the user's object, with methods of its own
+        return None, type(problem).__name__
