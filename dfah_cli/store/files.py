@@ -60,7 +60,10 @@ class RunFiles:
         plan, manifest = self.read(layout.PLAN), self.read(layout.MANIFEST)
         if plan is None:
             raise ArtifactError(
-                "no plan.json here: this is not a run directory. Give the directory of a run.", part=layout.PLAN
+                f"plan.json is missing. {layout.ADVICE}"
+                if self.segments()
+                else "no plan.json here: this is not a run directory. Give the directory of a run.",
+                part=layout.PLAN,
             )
         if manifest is None:
             raise ArtifactError(f"manifest.json is missing. {layout.ADVICE}", part=layout.MANIFEST)

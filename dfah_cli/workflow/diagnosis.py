@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from dfah_cli.canonical import parse
-from dfah_cli.errors import DFAHError, ExitCode
-from dfah_cli.evidence.claims import CheckStatus
+from dfah_cli.errors import DFAHError, ExitCode, StorageError
+from dfah_cli.evidence.claims import CheckStatus, Claim
 from dfah_cli.metrics.table import STATUSES
 from dfah_cli.planning.plan import plan_from_bytes
 from dfah_cli.records.enums import EpisodeStatus
@@ -21,6 +21,7 @@ from dfah_cli.store.occupancy import Holding, Occupancy
 from dfah_cli.store.opening import held as held_by
 from dfah_cli.store.places import Place, place_of
 from dfah_cli.store.protocol import SlotState
+from dfah_cli.workflow.access import hindrance, look
 from dfah_cli.workflow.analyze import open_run
 from dfah_cli.workflow.verification import Verification, verify_run
 
@@ -46,8 +47,12 @@ def diagnose(path: str | Path) -> Diagnosis:
     Raises: ConfigurationError when there is none.
     """
     place = place_of(path)
-    found = verify_run(place)
-    held = held_by(place)
+    try:
+        found, held = verify_run(place), held_by(place)
+    except StorageError as problem:
+        if not isinstance(place, Path):
+            raise
+        return _unreadable(place, problem)
     rows = [(check.claim.value, check.status.value, check.detail) for check in found.checks]
     # Nothing is left to write in a sealed run, so a lease that a dead writer left there is in nobody's way.
     locked = held.occupancy is Occupancy.WRITING or (
@@ -57,9 +62,23 @@ def diagnose(path: str | Path) -> Diagnosis:
     if found.broken:
         return _damaged(place, found, rows)
     rows += _progress(place, found)
-    if locked:
-        return _locked(place, held, rows)
-    return _free(place, found, rows)
+    diagnosis = _locked(place, held, rows) if locked else _free(place, found, rows)
+    to_write = diagnosis.state not in ("locked", "sealed")
+    obstacle = hindrance(look(place), place) if to_write and isinstance(place, Path) else None
+    if obstacle is None:
+        return diagnosis
+    told = (*diagnosis.rows, ("access", CheckStatus.FAIL.value, obstacle.what))
+    advice = (obstacle.remedy,) if obstacle.elsewhere else (f"first {obstacle.remedy}", *diagnosis.advice)
+    return evolve(diagnosis, rows=told, advice=advice)
+
+
+def _unreadable(place: Path, problem: StorageError) -> Diagnosis:
+    name, copy = shlex.quote(str(place)), shlex.quote(f"{place}-copy")
+    advice = f"its disk fails: copy it to another disk, then: dfah verify {copy}"
+    if isinstance(problem.__cause__, PermissionError):
+        advice = f"ask as the user it belongs to, or have it given to you; whose it is: ls -ld {name}"
+    row = ("access", CheckStatus.FAIL.value, str(problem))
+    return Diagnosis(state="unreadable", rows=(row,), advice=(advice,), exit_code=ExitCode.UNDECIDED)
 
 
 def _writer(held: Holding) -> str:
@@ -82,8 +101,9 @@ def _damaged(place: Place, found: Verification, rows: list[Row]) -> Diagnosis:
         code = ExitCode.BAD_EVIDENCE
         return Diagnosis(state="later version", rows=tuple(rows), advice=(upgrade,), exit_code=code)
     claims = ", ".join(check.claim.value for check in found.broken)
+    again = f"If {place} was copied here, copy it again; else restore it from a copy"
     advice = (
-        f"broken: {claims}. Restore {place} from a copy and verify it: dfah verify {shlex.quote(str(place))}",
+        f"broken: {claims}. {again}. Then verify it: dfah verify {shlex.quote(str(place))}",
         "without a copy this run is no evidence any more; run the experiment again with a new --out",
     )
     return Diagnosis(state="damaged", rows=tuple(rows), advice=advice, exit_code=ExitCode.BAD_EVIDENCE)
@@ -100,12 +120,18 @@ def _progress(place: Place, found: Verification) -> list[Row]:
         rows.append(("open intents", CheckStatus.PASS.value, told))
     if interrupted := int((found.run.table.status == INTERRUPTED).sum()):
         rows.append(("interrupted", "pass", f"{interrupted} with unknown outcome; never sent again"))
+    if isinstance(place, Path) and found.tail.n and _undecided(found, Claim.HEAD):
+        rows.append(("head", "optional", "missing or not whole: whether the end of the log was cut off cannot be told"))
     if found.tail.torn:
         told = f"{found.tail.torn} bytes of a batch nobody was told about; the next writer saves what is whole in it"
         rows.append(("torn end", "pass", told))
     for name in found.ignored:
         rows.append(("ignored file", "pass", f"{name}: no record announces it"))
     return rows
+
+
+def _undecided(found: Verification, claim: Claim) -> bool:
+    return any(check.claim is claim and check.status is CheckStatus.NOT_APPLICABLE for check in found.checks)
 
 
 def _locked(place: Place, held: Holding, rows: list[Row]) -> Diagnosis:

@@ -339,6 +339,7 @@ async def dying(case, context):
 def test_doctor_names_process_and_host_of_a_live_writer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spent(run := tmp_path / "run", 2.0)
     (run / "lease.json").write_bytes(a_lease())
+    (run / "lease.json").chmod(0o600)
     found = document(capsys, "doctor", run, code=5)
     assert found["state"] == "locked"
     told = next(check["detail"] for check in found["checks"] if check["check"] == "writer")
