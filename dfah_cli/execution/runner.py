@@ -193,7 +193,8 @@ class Runner:
     async def _flush(self, worker: _Worker) -> None:
         if worker.done is not None:
             done, worker.done = worker.done, None
-            await self._writer.commit([done.body])
+            if self._writer.slots[done.body["i"]] != SlotState.COMMITTED:  # a full disk refuses its intent alone
+                await self._writer.commit([done.body])
             self._finished(done)
 
     async def _episode(self, worker: _Worker, ordinal: int, reserved: int) -> None:

@@ -8,14 +8,18 @@ from typing import Any
 
 import pytest
 
-from dfah_cli.errors import ArtifactError, StaleLeaseError
+from dfah_cli.errors import ArtifactError, StaleLeaseError, StorageError
 from dfah_cli.execution.events import EpisodeFinished
 from dfah_cli.records.policy import GatePolicy
+from dfah_cli.store import opening
+from dfah_cli.store.log import LogStore
 from dfah_cli.store.memory import MemoryStore, MemoryWriter
+from dfah_cli.store.protocol import SlotState
 from dfah_cli.workflow import replay as replay_module
 from dfah_cli.workflow.analyze import analyze, episodes
 from dfah_cli.workflow.replay import Replay
 from tests.builders import STEADY, FixedClock, a_case, a_replay, a_scripted_agent, a_suite, bytes_below, replayed
+from tests.store.test_run_directory import FullFiles
 
 PATHS = {"A": [STEADY], "B": [("Y", "T"), ("N", "T")], "C": [STEADY]}
 
@@ -236,3 +240,25 @@ def test_a_finished_run_is_analyzed_to_the_report_of_the_run(out: Path) -> None:
     assert analysis.report == report
     assert analysis.verified.complete
     assert Path(".dfah/runs") == replay_module.DEFAULT_STORE
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_a_disk_that_fills_up_ends_a_run_in_these_words_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, concurrency: int
+) -> None:
+    disk, run = FullFiles(), tmp_path / "run"
+
+    def filling(case: Any, context: Any) -> Any:
+        disk.full = disk.full or len(agent.calls) == 5
+        return agent.result(context)
+
+    agent = a_scripted_agent({"A": [filling], "B": [filling]})
+    monkeypatch.setattr(opening, "LogStore", lambda place: LogStore(place, fs=disk))
+    with pytest.raises(StorageError, match=r"^the disk is full: what was in flight is committed, nothing more"):
+        a_replay(agent, run, replays=8, concurrency=concurrency).record(agent)
+    sent = len(agent.calls)
+    states = list(LogStore(run).open_reader().slots())
+    assert (states.count(SlotState.COMMITTED), states.count(SlotState.DISPATCHING)) == (sent, 0)
+    monkeypatch.undo()
+    recorded = a_replay(agent, run, replays=8).record(agent)
+    assert (recorded.tally.calls, recorded.report.status) == (16 - sent, "complete")
