@@ -15,12 +15,12 @@ from dfah_cli.gate.outcome import gate_view
 from dfah_cli.render import against_charts, charts
 from dfah_cli.render.text import escape
 from dfah_cli.report import words
-from dfah_cli.report.against_view import AgainstView
+from dfah_cli.report.against_view import NAMES, AgainstView
 from dfah_cli.report.details import CaseDetail, ReplayCell
 from dfah_cli.report.divergence import Branch, divergence_tree
 from dfah_cli.report.overview import Overview
 from dfah_cli.report.record import ReportColumns
-from dfah_cli.report.rows import PATHS_PARALLEL, PROOF_NAMES, TAR_PARALLEL, CaseRow, proof_columns
+from dfah_cli.report.rows import PROOF_NAMES, TAR_PARALLEL, CaseRow, proof_columns
 from dfah_cli.report.typical import typical_texts
 from dfah_cli.report.view import ReportView, view_of
 
@@ -58,7 +58,6 @@ def html(view: ReportView, details: Sequence[CaseDetail] = ()) -> str:
         data=safe_json(rows),
         **_against(view.against),
         tar_parallel=TAR_PARALLEL,
-        paths_parallel=PATHS_PARALLEL,
         proof=proof_columns(view.checks),
         proof_names=PROOF_NAMES,
         share=words.share,
@@ -99,7 +98,12 @@ def overview_html(view: Overview) -> str:
     """Several runs on one page; it has no script at all."""
     style = asset("report.css")
     return template("overview.html.j2").render(
-        view=view, policy=policy(style, ""), style=style, chart=charts.drift_chart(view.rows)
+        view=view,
+        policy=policy(style, ""),
+        style=style,
+        chart=charts.drift_chart(view.rows),
+        moves=tuple(NAMES.values()),
+        dash=words.UNAVAILABLE,
     )
 
 

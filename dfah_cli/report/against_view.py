@@ -65,7 +65,7 @@ class FlipRow:
 
 @frozen(kw_only=True)
 class AgainstView:
-    """A comparison. refused: why there is none; then only the first two fields say something."""
+    """A comparison. refused: why there is none; then only the first two fields say something. cases: compared."""
 
     base: str
     sentence: str
@@ -80,6 +80,11 @@ class AgainstView:
     no_longer_flagged: tuple[str, ...] = field(default=())
     flags: str = ""
     remarks: tuple[str, ...] = field(default=())
+    cases: int = 0
+
+    def row(self, label: str) -> MoveRow | None:
+        """The number of that name; None where some case does not have it."""
+        return next((row for row in self.rows if row.label == label), None)
 
 
 def against_view(against: Against, gate: GateView | None = None) -> AgainstView:
@@ -105,6 +110,7 @@ def against_view(against: Against, gate: GateView | None = None) -> AgainstView:
         no_longer_flagged=tuple(key.case_id for key in found.no_longer_flagged),
         flags=flags_sentence(found),
         remarks=tuple(_remarks(against, found)),
+        cases=cases,
     )
 
 

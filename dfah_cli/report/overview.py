@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from dfah_cli.report import words
+from dfah_cli.report.against import Against
+from dfah_cli.report.against_view import AgainstView, against_view
 from dfah_cli.report.limits import intervals_by_name
 from dfah_cli.report.record import ReportColumns
 from dfah_cli.report.rows import MetricRow
-from dfah_cli.report.view import metric_rows
+from dfah_cli.report.view import metric_rows, pairwise_rows
 
 Run = tuple[str, ReportColumns, str | None]
 WITHIN = "within the intervals"
@@ -19,7 +23,10 @@ DRIFT = {"dar": "DAR", "tar.seq": "TAR.seq", "gap": "gap", "flags_per_100": "fla
 
 @frozen(kw_only=True)
 class OverviewRow:
-    """One run. label: how the caller names it. drift: what it says beside the run before it that is like it."""
+    """One run. label: how the caller names it. drift: what it says beside the run before it that is like it.
+
+    against: its comparison with the baseline; None without one.
+    """
 
     label: str
     suite: str
@@ -29,11 +36,12 @@ class OverviewRow:
     status: str
     sentence: str
     metrics: tuple[MetricRow, ...]
-    pairwise: str
+    pairwise: MetricRow
     drift: str
     cost: str
     last: str
     gate: str | None
+    against: AgainstView | None = None
 
     @property
     def moved(self) -> bool:
@@ -43,22 +51,36 @@ class OverviewRow:
 
 @frozen(kw_only=True)
 class Overview:
-    """The runs in the order of their last episode. sentence: which drifted. remarks: what must not be compared."""
+    """The runs in the order of their last episode. sentence: which drifted. remarks: what must not be compared.
+
+    baselines: what the runs are compared with; empty without a comparison.
+    """
 
     sentence: str
     rows: tuple[OverviewRow, ...]
     remarks: tuple[str, ...]
 
+    @property
+    def baselines(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(row.against.base for row in self.rows if row.against is not None))
 
-def overview(runs: Sequence[Run]) -> Overview:
-    """The overview of (label, report, gate verdict)."""
-    ordered = sorted(runs, key=lambda run: (run[1].created_at is None, run[1].created_at or 0, run[0]))
-    rows = tuple(_row(run, _before(index, ordered)) for index, run in enumerate(ordered))
+
+def overview(runs: Sequence[Run], held: Mapping[int, Against] = MappingProxyType({})) -> Overview:
+    """The overview of (label, report, gate verdict). held: comparisons with a baseline, by the place of the run."""
+    places = sorted(range(len(runs)), key=lambda place: _age(runs[place]))
+    ordered = [runs[place] for place in places]
+    views = [against_view(held[place]) if place in held else None for place in places]
+    rows = tuple(evolve(_row(run, _before(index, ordered)), against=views[index]) for index, run in enumerate(ordered))
     return Overview(
         sentence=_sentence(rows),
         rows=rows,
         remarks=tuple(_remarks([report for _, report, _ in ordered])),
     )
+
+
+def _age(run: Run) -> tuple[Any, ...]:
+    label, report, _ = run
+    return report.created_at is None, report.created_at or 0, label
 
 
 def _before(index: int, ordered: Sequence[Run]) -> ReportColumns | None:
@@ -109,7 +131,7 @@ def _row(run: Run, before: ReportColumns | None) -> OverviewRow:
         status=str(report.status),
         sentence=words.verdict_sentence(report),
         metrics=metric_rows(report, ()),
-        pairwise=words.with_interval(report.pairwise_decision, intervals_by_name(report).get("pairwise.decision")),
+        pairwise=pairwise_rows(report)[0],
         drift=drift(before, report),
         cost=words.money(report.total_cost_nusd),
         last=words.UNAVAILABLE if report.created_at is None else f"{report.created_at:%Y-%m-%d %H:%M} UTC",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from dfah_cli.records.policy import GatePolicy
+    from dfah_cli.report.against import Against
 
 
 @click.command(name="report")
@@ -32,8 +33,8 @@ def command(
 ) -> int:
     """Write a run's report; the format follows the suffix: .html, .md, .json, .xml (JUnit).
 
-    Several runs give one page (.html) with all of them, oldest first, so that drift is seen. A baseline of other cases
-    cannot be compared: the report says so, and the command exits 2.
+    Several runs give one page (.html) with all of them, oldest first, so that drift is seen, each also against the
+    baseline. A baseline of other cases cannot be compared: the report says so, and the command exits 2.
 
     \b
     dfah report .dfah/runs/first -o report.html -o results.junit.xml
@@ -47,10 +48,8 @@ def command(
     files = named(outputs)
     if len(runs) > 1 and any(kind != "html" for kind, _ in files):
         raise ConfigurationError("report: several runs go on one page; name a file that ends in .html")
-    if len(runs) > 1 and baseline is not None:
-        raise ConfigurationError("report: --baseline is for one run; several runs are compared with each other")
     rules = None if policy is None else load_policy(policy)
-    written, code = _one(runs[0], files, rules, baseline) if len(runs) == 1 else _several(runs, files, rules)
+    written, code = _one(runs[0], files, rules, baseline) if len(runs) == 1 else _several(runs, files, rules, baseline)
     screen = Screen(as_json=as_json)
     if screen.json:
         screen.document({"format": "dfah-written-1", "written": written, "exit_code": int(code)})
@@ -71,13 +70,17 @@ def _one(
     found = analyze(run, keep_examples=True)
     told = judged(found, policy, on=_today(), baseline=baseline)
     code = judge(found.report, told.result, mode=found.report.mode).code
-    # The policy's own baseline has a check in the gate; one that was asked for here has nothing else to speak for it.
-    refused = baseline is not None and told.against is not None and told.against.refused is not None
-    return write_outputs(found, files, told), most_serious([code, *([ExitCode.BAD_REQUEST] if refused else [])])
+    return write_outputs(found, files, told), most_serious([code, *_refusal(told.against, baseline)])
+
+
+def _refusal(against: Against | None, baseline: str | None) -> list[ExitCode]:
+    """The code of a baseline that was asked for here: that of the policy has a check in the gate to speak for it."""
+    refused = baseline is not None and against is not None and against.refused is not None
+    return [ExitCode.BAD_REQUEST] if refused else []
 
 
 def _several(
-    runs: tuple[str, ...], files: list[tuple[str, str]], policy: GatePolicy | None
+    runs: tuple[str, ...], files: list[tuple[str, str]], policy: GatePolicy | None, baseline: str | None
 ) -> tuple[list[str], ExitCode]:
     from dfah_cli.gate.outcome import judge
     from dfah_cli.render.html import overview_html
@@ -86,13 +89,16 @@ def _several(
     from dfah_cli.workflow.export import write_export
     from dfah_cli.workflow.judging import judged
 
-    told, codes = [], []
-    for run in runs:
+    told, held, codes = [], {}, []
+    for place, run in enumerate(runs):
         found = analyze(run)
-        report, result = found.report, judged(found, policy, on=_today()).result
+        answer = judged(found, policy, on=_today(), baseline=baseline)
+        report, result = found.report, answer.result
         told.append((Path(run).name, report, None if result is None else str(result.verdict)))
-        codes.append(judge(report, result, mode=report.mode).code)
-    page = overview_html(overview(told))
+        codes += [judge(report, result, mode=report.mode).code, *_refusal(answer.against, baseline)]
+        if answer.against is not None:
+            held[place] = answer.against
+    page = overview_html(overview(told, held))
     return [str(write_export(name, page)) for _, name in files], most_serious(codes)
 
 

@@ -91,7 +91,7 @@
   };
   const value = (row) => sortKey === "strip" ? new Set(row.strip.map((cell) => cell[0])).size : sortKey === "status" ? ORDER[row.status] : row[sortKey];
   // The widest text of a column within its limits, in characters; without this the table would jump while it is scrolled.
-  const LIMITS = { id: [8, 28], task: [6, 18], status: [10, 16], decision: [9, 30], strip: [9, 107], paths: [9, 9], loose: [19, 19], kind: [6, 21], parts: [9, 46] };
+  const LIMITS = { id: [8, 28], task: [6, 18], status: [10, 16], decision: [9, 30], strip: [9, 107], paths: [9, 9], loose: [9, 9], kind: [6, 21], parts: [9, 46] };
   const fit = () => {
     let total = 0;
     for (const head of table.tHead.querySelectorAll("th")) {
