@@ -50,7 +50,8 @@ def look(run: Path) -> Seen:
 
 def hindrance(seen: Seen, run: Path) -> Hindrance | None:
     """The first of them; None when there is none. Pure."""
-    name, copy = shlex.quote(str(run)), shlex.quote(f"{run}-copy")
+    # Where the user is, because beside the run nothing can be written either.
+    name, copy = shlex.quote(str(run)), shlex.quote(f"{run.name}-copy")
     # Not `dfah copy`: it refuses what a writer has left a lease in.
     elsewhere = f"go on in a copy: cp -r {name} {copy} && chmod -R u+w,go= {copy} && dfah doctor {copy}"
     if seen.read_only:

@@ -12,8 +12,8 @@ from dfah_cli.workflow.diagnosis import diagnose
 from tests.builders import a_replay, a_scripted_agent, replayed
 
 FREE = Seen(mine=True, mode=0o700, writable=True, read_only=False, free=LEAST_ROOM)
-RUN = Path("a run")
-COPY = "go on in a copy: cp -r 'a run' 'a run-copy' && chmod -R u+w,go= 'a run-copy' && dfah doctor 'a run-copy'"
+RUN = Path("runs/a run")
+COPY = "go on in a copy: cp -r 'runs/a run' 'a run-copy' && chmod -R u+w,go= 'a run-copy' && dfah doctor 'a run-copy'"
 
 
 def test_a_directory_of_ours_with_room_hinders_nobody(tmp_path: Path) -> None:
@@ -27,8 +27,8 @@ def test_a_directory_of_ours_with_room_hinders_nobody(tmp_path: Path) -> None:
     [
         ({"read_only": True, "mine": False, "free": 0}, "is on a read-only file system", COPY),
         ({"mine": False, "mode": 0o755}, "belongs to another user, at least in part", COPY),
-        ({"mode": 0o750}, "may be accessed by others (mode 750)", "make it private: chmod -R go= 'a run'"),
-        ({"writable": False}, "may not be written to", "allow it: chmod -R u+w 'a run'"),
+        ({"mode": 0o750}, "may be accessed by others (mode 750)", "make it private: chmod -R go= 'runs/a run'"),
+        ({"writable": False}, "may not be written to", "allow it: chmod -R u+w 'runs/a run'"),
         ({"free": LEAST_ROOM - 1}, "has 1023 KiB of room left on its disk", "free some space on that disk"),
     ],
 )
