@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -76,6 +77,8 @@ def leave_soon(code: int) -> int:
     last_word = threading.Timer(LAST_WORD_S, os._exit, args=(code,))
     last_word.daemon = True
     last_word.start()
+    # Everything goes with the process: on its way out the collector would look through all of it, and free nothing.
+    gc.freeze()
     return code
 
 

@@ -79,6 +79,7 @@ def _single(arguments: Arguments, overrides: list[Override]) -> int:
 
         show_plan(plan_only(request), screen)
         return ExitCode.OK
+    gc.freeze()
     gc.enable()
     return run_and_show(request, screen, debug_log=arguments.debug_log)
 

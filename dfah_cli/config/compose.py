@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import hydra
-from hydra import compose, initialize
+from hydra import compose, initialize_config_module
 from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
@@ -27,6 +27,8 @@ from dfah_cli.loading.wording import escaped, quoted
 INTERPOLATION = re.compile(r"(?<!\\)\$\{([^}]*)\}?")
 FULL_ERROR = "HYDRA_FULL_ERROR"
 UNCHOSEN = re.compile(r"You must specify '([^']+)'")
+# What Hydra keeps for its own command line. A composed run has no use for it, and it is half of the files Hydra reads.
+UNREAD = tuple(f"hydra/{group}=[]" for group in ("help", "hydra_help", "output", "env", "job_logging", "hydra_logging"))
 
 
 @contextmanager
@@ -34,7 +36,8 @@ def hydra_session() -> Iterator[None]:
     """Hydra, knowing our sources, until the end of the block."""
     GlobalHydra.instance().clear()
     register()
-    with initialize(config_path=None, version_base="1.3"):
+    # By a module, here one without configs: `initialize` would look for its caller in every module that is loaded.
+    with initialize_config_module("dfah_cli.config", version_base="1.3"):
         yield
 
 
@@ -44,7 +47,13 @@ def compose_run(overrides: list[str], config_name: str = PRIMARY) -> dict[str, A
     Raises: ConfigurationError, one line for each problem.
     """
     with one_line_errors():
-        return plain_config(compose(config_name, overrides=overrides))
+        try:
+            composed = compose(config_name, overrides=[*overrides, *UNREAD])
+        except RecursionError:
+            raise ConfigurationError(
+                f"composing: the defaults of {escaped(config_name)} lead back to itself; remove one of those entries"
+            ) from None
+        return plain_config(composed)
 
 
 def plain_config(config: DictConfig) -> dict[str, Any]:
