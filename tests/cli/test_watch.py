@@ -8,7 +8,42 @@ from typing import Any
 
 import pytest
 
+from dfah_cli.cli.commands.watch import beside
+from dfah_cli.workflow.watching import Progress
 from tests.cli.command import DFAH, dfah, documents, environment
+
+
+def pictures(width: int) -> list[str]:
+    """What stands beside the bars of a short name, a long one and a damaged run."""
+    return beside(
+        [
+            Progress(run=Path("runs/a"), state="running", done=7, planned=200, failed=1, tool_calls=9, spent_nusd=0),
+            Progress(
+                run=Path("runs/a-much-longer-name"), state="held elsewhere", done=150, planned=200, spent_nusd=10**9
+            ),
+            Progress(run=Path("runs/b"), state="damaged", why="a record does not match its digest; restore the run"),
+        ],
+        width,
+    )
+
+
+def test_runs_under_watch_stand_in_columns() -> None:
+    first, second, third = pictures(120)
+    assert first.index("running") == second.index("held elsewhere") == third.index("damaged")
+    assert first.index("7/200") == second.index("150/200")
+    assert first.index("$0.00") == second.index("$1.00")
+    assert "tool calls" not in second
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_no_line_beside_a_bar_is_too_long_and_a_reason_is_whole(width: int) -> None:
+    shown = pictures(width)
+    for picture in shown:
+        first, *below = picture.splitlines()
+        assert len(first) <= width - 20
+        assert all(len(line) <= width for line in below)
+    assert "a record does not match its digest; restore the run" in " ".join(shown[2].split())
+    assert all("200" in picture for picture in shown[:2])
 
 
 def writer(here: Path, *arguments: str) -> subprocess.Popen[str]:

@@ -21,6 +21,7 @@ TERMINAL_S = 1.0
 LINES_S = 10.0
 STEP_S = 0.2
 BAR = 20
+COLUMNS = ("run", "state", "episodes", "failed", "spent", "gate")
 SEPARATOR = "   "
 Show = Callable[[Sequence["Progress"]], None]
 
@@ -56,7 +57,9 @@ def command(places: tuple[str, ...], interval: float | None, once: bool, as_json
     if screen.json:
         screen.document({"format": "dfah-watch-1", "runs": [_object(run) for run in found]})
     elif screen.tables:
-        screen.table(("run", "state", "episodes", "failed", "spent", "gate"), map(_row, found))
+        from dfah_cli.render.grid import roster
+
+        screen.show(roster(COLUMNS, list(map(_row, found)), screen.width, ("gate", "spent")))
     screen.flush()
     return int(most_serious([_code(run) for run in found]))
 
@@ -95,52 +98,80 @@ def _shower(screen: Screen) -> Iterator[Show]:
 def _frame(found: Sequence[Progress], screen: Screen) -> Any:
     from rich.text import Text
 
-    from dfah_cli.render.text import escape, writable
+    from dfah_cli.render.text import writable
 
     frame = Text(no_wrap=True, overflow="ellipsis")
-    for run in found:
-        planned = run.planned or 1
-        filled = BAR * (run.done or 0) // planned
-        encoding = getattr(screen.out, "encoding", None)
+    encoding = getattr(screen.out, "encoding", None)
+    for run, told in zip(found, beside(found, screen.width), strict=True):
+        filled = BAR * (run.done or 0) // (run.planned or 1)
         bar = writable("━" * filled + "─" * (BAR - filled), encoding)
         frame.append(bar[:filled], "green").append(bar[filled:], "dim")
-        frame.append(writable(_beside(escape(run.run.name), _told(run), screen.width - len(bar)), encoding) + "\n")
+        frame.append(writable(told, encoding) + "\n")
     return frame
 
 
-def _beside(name: str, parts: list[str], room: int) -> str:
-    """What stands beside a bar, and below it when the terminal is too narrow for all of it."""
+def beside(found: Sequence[Progress], width: int) -> list[str]:
+    """What stands beside each bar: columns that all runs share, or, on a narrow terminal, a name and the rest below."""
     from rich.cells import cell_len
 
+    from dfah_cli.render.grid import WHOLE_NAME
+    from dfah_cli.render.text import escape
     from dfah_cli.render.wrapping import hanging, middle
 
-    line = SEPARATOR.join([f"  {name}", *parts])
-    if cell_len(line) <= room:
-        return line
-    below = hanging([f"{part}," for part in parts[:-1]] + parts[-1:], room + BAR, "  ", "  ")
-    return "\n".join([f"  {middle(name, room - 2)}", *below])
+    names, parts = [middle(escape(run.run.name), WHOLE_NAME) for run in found], [_told(run) for run in found]
+    rows = _aligned([[name, *told] for name, told in zip(names, parts, strict=True)])
+    if max(map(cell_len, rows)) > width - BAR:
+        rows = [
+            "\n".join([f"  {middle(name, width - BAR - 2)}", *hanging(_listed(told), width, "  ", "  ")])
+            for name, told in zip(names, parts, strict=True)
+        ]
+    return [_with_reason(row, run, width) for row, run in zip(rows, found, strict=True)]
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """One line a row; a column that is empty in every row is not there."""
+    from rich.cells import cell_len
+
+    columns = list(zip(*rows, strict=True))
+    widths = [max(map(cell_len, column)) for column in columns]
+    return [
+        "  "
+        + SEPARATOR.join(
+            cell + " " * (wide - cell_len(cell)) for cell, wide in zip(row, widths, strict=True) if wide
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _listed(told: Sequence[str]) -> list[str]:
+    *first, last = filter(None, told)
+    return [*(f"{part}," for part in first), last]
+
+
+def _with_reason(row: str, run: Progress, width: int) -> str:
+    from dfah_cli.render.text import escape
+    from dfah_cli.render.wrapping import hanging
+
+    return row if run.why is None else "\n".join([row, *hanging(escape(run.why).split(" "), width, "  ", "  ")])
 
 
 def _told(run: Progress) -> list[str]:
-    """A run for people, the most important first."""
+    """A run for people, the most important first; empty where there is nothing to say."""
     from dfah_cli.render.text import escape
     from dfah_cli.report.words import duration, money
 
-    parts = [run.state, f"{run.done or 0}/{run.planned or '?'}"]
-    if run.failed:
-        parts.append(f"{run.failed} failed")
-    if run.reused:
-        parts.append(f"{run.reused} reused")
-    if run.tool_calls is not None:
-        parts.append(f"{run.tool_calls} tool calls")
-    if run.spent_nusd is not None:
-        held = f" (+{money(run.held_nusd)} held)" if run.held_nusd else ""
-        parts.append(f"{money(run.spent_nusd)}{held}")
-    if run.per_s is not None and run.left_s is not None:
-        parts.append(f"{run.per_s:.3g}/s, {duration(run.left_s * 1e6)} left")
-    if run.slowest is not None and run.slowest[1] > 1.0:
-        parts.append(f"slowest {escape(run.slowest[0])[:40]} {run.slowest[1]:.0f} s")
-    return [*parts, *([escape(run.why)] if run.why else [])]
+    held = f" (+{money(run.held_nusd)} held)" if run.held_nusd else ""
+    waits = run.slowest is not None and run.slowest[1] > 1.0
+    return [
+        run.state,
+        f"{run.done or 0}/{run.planned or '?'}",
+        f"{run.failed} failed" if run.failed else "",
+        f"{run.reused} reused" if run.reused else "",
+        "" if run.tool_calls is None else f"{run.tool_calls} tool calls",
+        "" if run.spent_nusd is None else f"{money(run.spent_nusd)}{held}",
+        "" if run.per_s is None or run.left_s is None else f"{run.per_s:.3g}/s, {duration(run.left_s * 1e6)} left",
+        f"slowest {escape(run.slowest[0])[:40]} {run.slowest[1]:.0f} s" if run.slowest and waits else "",
+    ]
 
 
 def _line(run: Progress) -> str:
