@@ -47,13 +47,7 @@ def compose_run(overrides: list[str], config_name: str = PRIMARY) -> dict[str, A
     Raises: ConfigurationError, one line for each problem.
     """
     with one_line_errors():
-        try:
-            composed = compose(config_name, overrides=[*overrides, *UNREAD])
-        except RecursionError:
-            raise ConfigurationError(
-                f"composing: the defaults of {escaped(config_name)} lead back to itself; remove one of those entries"
-            ) from None
-        return plain_config(composed)
+        return plain_config(compose(config_name, overrides=[*overrides, *UNREAD]))
 
 
 def plain_config(config: DictConfig) -> dict[str, Any]:
@@ -80,6 +74,9 @@ def one_line_errors() -> Iterator[None]:
         raise
     except (HydraException, OmegaConfBaseException, ValueError, TypeError) as error:
         raise _own(error) or ConfigurationError(_one_line(error)) from error
+    except RecursionError:
+        # Hydra follows `defaults` without looking where it was before.
+        raise ConfigurationError("composing: a defaults list leads back to itself; remove that entry") from None
 
 
 def _own(error: BaseException) -> DFAHError | None:

@@ -133,6 +133,7 @@ REFUSED = [
     ("gate/acme.yaml", "defaults: acme\n", "configs/gate/acme.yaml:1:11: defaults: not a list"),
     ("gate/acme.yaml", "defaults: [{gate@x: acme}]\n", "the place of a group is fixed"),
     ("gate/acme.yaml", "defaults: [nowhere]\n", "nowhere"),
+    ("gate/acme.yaml", "defaults: [acme]\n", "composing: a defaults list leads back to itself; remove that entry"),
     ("gate/acme.yaml", "min_dar: ${nothing}\n", "nothing"),
     (
         "gate/acme.yaml",
