@@ -178,8 +178,7 @@ def show_outcomes(screen: Screen, outcomes: Sequence[JobOutcome], planned: int) 
     else:
         facts = [[*one.varied.values(), *map(_one_line, _numbers(one)), *_about(one)] for one in outcomes]
         screen.table([*varied, *METRICS, *PAIRWISE, *ABOUT], facts)
-    for remark in _remarks(outcomes, planned):
-        screen.prose(remark) if screen.tables else screen.fact(remark=remark)
+    screen.remarks(*_remarks(outcomes, planned))
     return code
 
 

@@ -104,6 +104,14 @@ class Screen:
 
         self.show(map(Text, texts))
 
+    def remarks(self, *texts: str) -> None:
+        """Sentences on a terminal, facts of their own elsewhere."""
+        if self.tables:
+            self.prose(*texts)
+            return
+        for text in texts:
+            self.fact(remark=text)
+
     def document(self, value: Any) -> None:
         """One JSON document."""
         from dfah_cli.render.json import json_text
@@ -126,7 +134,8 @@ class Screen:
 
         names, cells = list(columns), [list(row) for row in rows]
         if not self.tables:
-            self.lines(fact(**dict(zip(names, row, strict=True))) for row in cells)
+            keys = [name.replace(" ", "_") for name in names]
+            self.lines(fact(**dict(zip(keys, row, strict=True))) for row in cells)
             return
         from dfah_cli.render.grid import grid, heading
 

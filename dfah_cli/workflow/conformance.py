@@ -20,16 +20,13 @@ from dfah_cli.records.episode import Episode
 from dfah_cli.records.suite import Suite
 from dfah_cli.redaction import redact
 from dfah_cli.workflow.analyze import episodes
-from dfah_cli.workflow.conformance_checks import CHECKS, FAIL, PASS, Trial, Verdict
+from dfah_cli.workflow.conformance_checks import CHECKS, CONTRACT_ERRORS, FAIL, PASS, Trial, Verdict
 from dfah_cli.workflow.isolating import reference_of
 from dfah_cli.workflow.payload_watch import PayloadWatch
 from dfah_cli.workflow.replay import Replay
 
 REPLAYS = 2
 SEED = 19
-
-# Errors whose text is about the contract: made here, or by an adapter in the words of the contract.
-CONTRACT_ERRORS = ("AgentContractError", "ValidationError")
 
 
 @frozen(kw_only=True)

@@ -18,6 +18,9 @@ from dfah_cli.workflow.recording import Recorded
 PASS, FAIL, SKIP = ConformanceStatus.PASS, ConformanceStatus.FAIL, ConformanceStatus.SKIP
 Verdict = tuple[ConformanceStatus, str, str | None]
 
+# Errors whose text is about the contract: made here, or by an adapter in the words of the contract.
+CONTRACT_ERRORS = ("AgentContractError", "ValidationError")
+
 
 @frozen(kw_only=True)
 class Trial:
@@ -69,9 +72,13 @@ def _parses(trial: Trial) -> Verdict:
 def _wire(trial: Trial) -> Verdict:
     bad = [e for e in trial.made if e.status is EpisodeStatus.CONTRACT_ERROR]
     if bad:
-        kinds = sorted({f"{e.error.kind}: {e.error.message}" for e in bad if e.error})
-        told = "; ".join([*kinds, *trial.told])
-        fix = "declare in the manifest what the request really sends: provider, model, adapter, endpoint, parameters"
+        # The text of what was raised says more than its record does.
+        judged = {f"{e.error.kind}: {e.error.message}" for e in bad if e.error and e.error.kind not in CONTRACT_ERRORS}
+        told = "; ".join([*sorted(judged), *trial.told])
+        fix = (
+            "correct what this names; a manifest declares what is really sent: provider, model, adapter, endpoint, "
+            "parameters"
+        )
         return FAIL, f"{len(bad)} episodes broke the contract ({told})", fix
     echoed = [e for e in trial.made if e.wire_request is not None]
     if not echoed:
@@ -197,7 +204,7 @@ def _eligible(trial: Trial) -> Verdict:
     return (
         FAIL,
         f"{report.episodes_eligible} of {report.episodes_planned} episodes are eligible{why}: {told}",
-        "mend the checks above; docs/adapters.md has a row for each status and kind",
+        "mend the failed checks, or what the log says of each episode that failed; docs/adapters.md lists all kinds",
     )
 
 

@@ -43,6 +43,14 @@ def test_1_a_violated_contract(here: Path) -> None:
     assert (done.returncode, "check=parse_provenance status=fail" in done.stdout) == (1, True)
 
 
+def test_1_a_failed_check_says_why_its_episodes_failed_and_keeps_it_in_the_file_asked_for(here: Path) -> None:
+    done = dfah("check-agent", "--agent", "adapters:first_case_only", "--debug-log", "log", "--json", cwd=here)
+    told = [line for line in done.stderr.splitlines() if "provider_error (" in line]
+    assert (done.returncode, len(told)) == (1, 2)
+    assert all(line.partition("): ")[2] for line in told)
+    assert len((here / "log").read_text().splitlines()) == 4
+
+
 @pytest.mark.parametrize(("value", "code"), [("10", 10), ("125", 125), ("0", 1), ("126", 1), ("x", 1), ("", 1)])
 def test_1_is_replaced_by_the_environment_but_never_by_0(unstable_run: Path, here: Path, value: str, code: int) -> None:
     assert dfah("gate", unstable_run, "strict", cwd=here, env={"DFAH_GATE_EXIT_CODE": value}).returncode == code

@@ -128,6 +128,14 @@ def test_facts_are_words_on_a_terminal_and_pairs_elsewhere() -> None:
         assert out.getvalue() == told + "\n"
 
 
+def test_a_table_in_a_pipe_has_keys_without_blanks_and_a_remark_is_a_fact() -> None:
+    out = io.StringIO()
+    screen = Screen(out=out, err=io.StringIO(), environment={})
+    screen.table(("same path", "to fix it"), [("3 of 5", "")])
+    screen.remarks("one run beside this one", "another")
+    assert out.getvalue() == ('same_path="3 of 5" to_fix_it=""\nremark="one run beside this one"\nremark=another\n')
+
+
 def test_a_sentence_is_broken_between_words_on_a_terminal_and_nowhere_else() -> None:
     told = "six episodes recorded in .dfah/runs/toy-risk-2ddc8aed95d5"
     for environment, lines in (({"FORCE_COLOR": "1", "COLUMNS": "40", "TERM": "dumb"}, 2), ({}, 1)):

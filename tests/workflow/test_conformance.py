@@ -113,6 +113,14 @@ def test_a_wire_request_of_another_model_fails_the_echo() -> None:
     assert "model" in detail(report, "wire_manifest_echo")
 
 
+def test_a_broken_contract_is_told_in_its_own_words() -> None:
+    async def script(case: Case, context: RunContext) -> Any:
+        raise AgentContractError("request 1 sends seed, which the manifest does not declare")
+
+    found = detail(check_agent(a_scripted_agent({"A": [script]})), "wire_manifest_echo")
+    assert found == "2 episodes broke the contract (request 1 sends seed, which the manifest does not declare)"
+
+
 def test_a_payload_with_a_nonce_fails_the_echo() -> None:
     agent = a_scripted_agent({"A": [lambda _, c: agent.result(
         c, wire_request=a_wire(agent.manifest, payload={"nonce": c.replay_index}))]})  # fmt: skip

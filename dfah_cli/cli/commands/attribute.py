@@ -8,6 +8,7 @@ import click
 
 from dfah_cli.cli.commands.run import DESIGN
 from dfah_cli.cli.options import AGENT, BUDGET, COMMON, DEBUG_LOG, EPISODE_COST, SUITE, Whole, option, stacked
+from dfah_cli.cli.placement import PLACEMENT, placed
 from dfah_cli.cli.screen import Screen
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     option("--concurrency", type=Whole(min=1, max=100_000), default=8, show_default=True, help="While not frozen."),
     BUDGET,
     EPISODE_COST,
-    option("--isolation", type=click.Choice(["process", "fresh"]), default=None, help="As for dfah run."),
+    PLACEMENT,
     option("--dry-run", is_flag=True, help="Only say what would be run, and what it costs at most."),
     DEBUG_LOG,
     COMMON,
@@ -74,7 +75,7 @@ def command(
 def _request(agent: str, cases: tuple[str, ...], **same: Any) -> Any:
     from dfah_cli.workflow.request import RunRequest
 
-    return RunRequest(adapter=agent, case=cases, **same)
+    return RunRequest(adapter=agent, case=cases, **placed(same))
 
 
 def announcement(announced: Announcement) -> str:
@@ -127,12 +128,12 @@ def _show(found: Attribution, screen: Screen) -> None:
             for one in found.splits
         ]  # fmt: skip
         _show_parts(("instability", "live", *sources, "agent", "left over"), rows, screen)
-    screen.prose(*sentences(found))
+    screen.remarks(*sentences(found))
 
 
 def _show_parts(names: tuple[str, ...], rows: list[tuple[Cell, ...]], screen: Screen) -> None:
     if not screen.tables:
-        screen.table([name.replace(" ", "_") for name in names], [map(_one_line, row) for row in rows])
+        screen.table(names, [map(_one_line, row) for row in rows])
         return
     from dfah_cli.render.grid import grid
 

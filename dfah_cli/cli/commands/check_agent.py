@@ -7,9 +7,21 @@ from typing import Any
 
 import click
 
-from dfah_cli.cli.options import AGENT, BUDGET, COMMON, EPISODE_COST, SUITE, TIMEOUT, Whole, option, stacked
+from dfah_cli.cli.options import (
+    AGENT,
+    BUDGET,
+    COMMON,
+    DEBUG_LOG,
+    EPISODE_COST,
+    SUITE,
+    TIMEOUT,
+    Whole,
+    option,
+    stacked,
+)
 from dfah_cli.cli.screen import Screen
 from dfah_cli.errors import ConfigurationError, ExitCode
+from dfah_cli.execution.events import EpisodeFinished
 
 
 @click.command(name="check-agent")
@@ -23,11 +35,13 @@ from dfah_cli.errors import ConfigurationError, ExitCode
     TIMEOUT,
     option("--out", metavar="DIR", default=None, help="Keep the episodes here; without it they are removed."),
     option("--deep", is_flag=True, help="More calls: does what surrounds the agent change what it does?"),
+    DEBUG_LOG,
     COMMON,
 )
 def command(
     agent: str,
     as_json: bool,
+    debug_log: str | None,
     deep: bool,
     expect_tools: tuple[str, ...],
     max_episode_cost_usd: float | None,
@@ -44,18 +58,21 @@ def command(
     dfah check-agent --agent acme.agents:triage --deep --max-cases 1
     """
     from dfah_cli.adapter.reference import load_agent
+    from dfah_cli.cli.logs import episode_log
     from dfah_cli.workflow.conformance import check_agent
 
     screen = Screen(as_json=as_json)
-    report = check_agent(
-        load_agent(agent),
-        deep=deep,
-        reference=agent if deep else None,
-        announce=_announcing(screen) if deep else None,
-        expected_tools=_expected(expect_tools),
-        estimated_max_episode_cost_usd=max_episode_cost_usd,
-        **same,
-    )
+    with episode_log(screen, debug_log, quiet=False) as log:
+        report = check_agent(
+            load_agent(agent),
+            deep=deep,
+            reference=agent if deep else None,
+            announce=_announcing(screen) if deep else None,
+            expected_tools=_expected(expect_tools),
+            estimated_max_episode_cost_usd=max_episode_cost_usd,
+            observer=lambda event: log(event) if isinstance(event, EpisodeFinished) else None,
+            **same,
+        )
     if screen.json:
         from dfah_cli.records.codec import plain
 

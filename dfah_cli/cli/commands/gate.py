@@ -76,7 +76,7 @@ def command(run: str, policy: str, outputs: tuple[str, ...], allow_unverified: b
         if attempt is not None:
             screen.fact(**_attempt_facts(attempt), tries=judgement.grounds.tries)
         if near is not None:
-            screen.prose(*near.sentences())
+            screen.remarks(*near.sentences())
         for place in written:
             screen.fact(written=place)
     screen.flush()
