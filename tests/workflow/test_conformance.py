@@ -114,7 +114,7 @@ def test_a_wire_request_of_another_model_fails_the_echo() -> None:
 
 
 def test_a_broken_contract_is_told_in_its_own_words() -> None:
-    async def script(case: Case, context: RunContext) -> Any:
+    async def script(case: Any, context: Any) -> Any:
         raise AgentContractError("request 1 sends seed, which the manifest does not declare")
 
     found = detail(check_agent(a_scripted_agent({"A": [script]})), "wire_manifest_echo")
