@@ -129,6 +129,47 @@ def test_the_check_of_the_proof_page_agrees_with_the_tree_of_every_size(
                 exec(program, {})
 
 
+CHECKS = {
+    "shell": ("sh check", "check.sh", ("bash", "jq", "sha256sum"), "apt-get install bash jq coreutils"),
+    "javascript": ("js", "check.mjs", ("node",), "apt-get install nodejs"),
+}
+
+
+@pytest.mark.parametrize("language", CHECKS)
+def test_the_check_of_the_proof_page_is_the_same_in_every_language(
+    finished: Path, tmp_path: Path, language: str
+) -> None:
+    block, name, tools, install = CHECKS[language]
+    if not all(map(shutil.which, tools)):
+        pytest.skip(f"no {' or no '.join(tools)}; run: {install}")
+    (program,) = blocks("proof.md", block)
+    (tmp_path / name).write_text(program, "utf-8")
+    place = tmp_path / "proof.json"
+
+    def holds(proof: dict[str, object], published: str) -> bool:
+        place.write_text(json.dumps(proof), "utf-8")
+        words = [tools[0], str(tmp_path / name), str(place), published]
+        return subprocess.run(words, capture_output=True, timeout=60, check=False).returncode == 0
+
+    # Alone; a full row and the last of an odd one; the last of two odd rows.
+    for size, indices in ((1, (0,)), (3, (1, 2)), (5, (0, 4))):
+        # What a shell or an encoder may change on the way.
+        records = [f'{{"ü":"%s \\n$(x) {number}"}}' for number in range(size)]
+        digests = [sha256(record.encode()).digest() for record in records]
+        root = tree_root(digests).hex()
+        stated = commitment(episodes=size, episode_root=root, plan_sha256="p")
+        told = {"plan": "p", "commitment": stated, "episode_root": root, "episodes": size, "case_id": "A"}
+        for index in indices:
+            path = [node.hex() for node in inclusion_proof(digests, index)]
+            proof = {**told, "record": records[index], "h": digests[index].hex(), "index": index, "path": path}
+            assert holds(proof, stated)
+    for change in ({"index": 2}, {"index": 5}, {"path": []}, {"path": [*path, path[0]]}, {"record": "other"},
+                   {"episodes": 7}, {"plan": "q"}, {"h": "0" * 64}, {"episode_root": "0" * 64}):  # fmt: skip
+        assert not holds(proof | change, stated), change
+    assert not holds(proof, "0" * 64)
+    assert holds(prove(finished, "ü/1"), json.loads((finished / "seal.json").read_bytes())["commitment"])
+
+
 def test_the_check_of_the_proof_page_accepts_every_episode_and_no_other_commitment(
     finished: Path, tmp_path: Path
 ) -> None:
