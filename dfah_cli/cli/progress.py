@@ -44,7 +44,10 @@ class Tally:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self.started_at = clock()
+        self._begin()
+
+    def _begin(self) -> None:
+        self.started_at = self._clock()
         self.planned = self.reused = self.done = self.failed = self.tool_calls = 0
         self.spent_nusd = self.reserved_nusd = 0
         self.flying: dict[tuple[str, int], float] = {}
@@ -52,7 +55,10 @@ class Tally:
 
     def take(self, event: Event) -> None:
         """One event."""
-        if isinstance(event, RunStarted):
+        if isinstance(event, PlanReady):
+            # One command may make several runs, one after the other.
+            self._begin()
+        elif isinstance(event, RunStarted):
             self.planned, self.reused, self.spent_nusd = event.planned, event.reused, event.spent_nusd
             # Not when one part of a schedule follows another.
             self.started_at = self.started_at if self.done else self._clock()
@@ -210,7 +216,7 @@ class _Bar:
         if isinstance(event, PlanReady):
             self._say(announcement(event))
             self._say(warning(event) or "")
-        elif isinstance(event, RunStarted) and event.planned > event.reused:
+        elif isinstance(event, RunStarted) and event.planned > event.reused and self._live is None:
             self._start()
         elif isinstance(event, RunFinished):
             self.close()

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from dfah_cli.cli.commands.watch import _beside
 from dfah_cli.cli.logs import episode_log, told
 from dfah_cli.cli.progress import Tally, announcement, frame, status_text, warning, watching
 from dfah_cli.cli.screen import Screen
@@ -48,6 +47,20 @@ def finished(case: str, replay: int = 0, **changes: object) -> EpisodeFinished:
         "reserved_nusd": 10_000_000,
     }
     return EpisodeFinished(case_id=case, replay_index=replay, **(given | changes))  # type: ignore[arg-type]
+
+
+def test_a_run_that_follows_another_is_counted_from_its_own_start() -> None:
+    tally = Tally(clock := Clock())
+    for _ in range(3):
+        tally.take(PLAN)
+        tally.take(RunStarted(planned=6, reused=2, spent_nusd=5))
+        clock.now += 2
+        tally.take(started("A"))
+        tally.take(finished("A", status="tool_error"))
+        tally.take(Stopping(reason="budget_stop", in_flight=0))
+    assert (tally.done, tally.failed, tally.tool_calls, tally.reused, tally.rate) == (1, 1, 2, 2, 0.5)
+    tally.take(PLAN)
+    assert tally.stopping is None
 
 
 def test_the_tally_counts_what_happened_and_what_is_in_flight() -> None:
@@ -148,12 +161,3 @@ def test_a_narrow_terminal_shows_all_of_the_progress_on_several_lines() -> None:
         for part in ("40/200", "0 failed", "0 tool calls", "$1.23 (+$0.50 held)", "5/s", "0:00:32 left", "7.0 s"):
             assert part in told
         assert "a-case-with-a-long-name" in told
-
-
-def test_a_narrow_watch_keeps_the_end_of_a_name_and_every_fact() -> None:
-    name, parts = "compliance-triage-nightly-2026-11-30", ["running", "40/200", "3 failed", "$1.23 (+$0.50 held)"]
-    lines = _beside(name, parts, 20).splitlines()
-    assert lines[0].endswith("11-30")
-    assert all(len(line) <= 40 for line in lines)
-    assert all(part in " ".join(lines) for part in parts)
-    assert _beside("short", parts, 100).splitlines() == ["  short   running   40/200   3 failed   $1.23 (+$0.50 held)"]
