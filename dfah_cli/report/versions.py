@@ -6,7 +6,6 @@ A column is added, or computed in another way, in a new version only. What stays
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import evolve, fields_dict, frozen
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound="ReportColumns")
 
-_STATED = re.compile(rb'^  "schema_version": "([^"\n]*)"', re.MULTILINE)
+_STATED = b'\n  "schema_version": "'  # only the report's own stands at the beginning of a line
 
 
 @frozen
@@ -58,5 +57,5 @@ def forms_of(version: object, where: str) -> tuple[Form, ...]:
 
 def stated_version(payload: bytes) -> str | None:
     """The version that a recorded report says it has; it only chooses what every byte is then compared with."""
-    found = _STATED.search(payload)
-    return None if found is None else found[1].decode("ascii", "replace")
+    _, found, rest = payload.rpartition(_STATED)
+    return rest.partition(b'"')[0].decode("ascii", "replace") if found else None

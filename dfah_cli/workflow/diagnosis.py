@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen, validators
 
 from dfah_cli.canonical import parse
 from dfah_cli.errors import DFAHError, ExitCode, StorageError
@@ -31,11 +31,18 @@ INTERRUPTED = STATUSES.index(EpisodeStatus.INTERRUPTED)
 LOCKED = frozenset({Occupancy.WRITING, Occupancy.UNKNOWN, Occupancy.STALE, Occupancy.UNREADABLE})
 
 
+STATES = (
+    *("sealed", "not sealed", "resumable", "locked", "stale lease", "held elsewhere"),
+    *("damaged", "later version", "unreadable"),
+)
+"""What a run can be; docs/evidence.md tells each."""
+
+
 @frozen(kw_only=True)
 class Diagnosis:
-    """state: one word or two. rows: check, status, detail. advice: what to do, most important first."""
+    """state: one of `STATES`. rows: check, status, detail. advice: what to do, most important first."""
 
-    state: str
+    state: str = field(validator=validators.in_(STATES))
     rows: tuple[Row, ...]
     advice: tuple[str, ...]
     exit_code: ExitCode

@@ -15,6 +15,7 @@ import pytest
 
 from dfah_cli.evidence.claims import Claim
 from dfah_cli.merkle import commitment, inclusion_proof, tree_root
+from dfah_cli.workflow.diagnosis import STATES
 from dfah_cli.workflow.proofs import prove
 from dfah_cli.workflow.signing import make_keys, sign_run
 from tests.builders import ROOT, STEADY
@@ -90,6 +91,12 @@ def test_the_evidence_page_tells_every_claim() -> None:
     page = (ROOT / "docs" / "evidence.md").read_text("utf-8")
     told = {name.strip() for row in re.findall(r"^\| ([^|`]+) \|", page, re.M) for name in row.split(",")}
     assert {claim.value for claim in Claim} <= told
+
+
+def test_the_evidence_page_tells_every_state_that_doctor_knows() -> None:
+    section = (ROOT / "docs" / "evidence.md").read_text("utf-8").partition("## What state a run is in")[2]
+    told = re.findall(r"^\| ([a-z ]+) \|", section.partition("\n## ")[0], re.M)
+    assert tuple(told[1:]) == STATES
 
 
 def check(proof: Path, published: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tarfile
 from datetime import date
 from pathlib import Path
@@ -70,8 +71,8 @@ def test_what_is_recorded_in_an_earlier_version_needs_no_new_report(folder: Path
     assert published_report(found.verified, found.report) == max(body["ordinal"] for body in found.verified.reports)
 
 
-def test_another_verdict_on_an_earlier_version_comes_with_a_report_of_this_one(folder: Path) -> None:
-    run = folder / "finished"
+def test_another_verdict_on_an_earlier_version_comes_with_a_report_of_this_one(folder: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(folder / "finished", tmp_path / "run")
     before, found, policy = evidence_files(run), analyze(run), GatePolicy(min_dar=0.5)
     result = judged(found, policy, on=date(2026, 1, 31))
     assert result.result is not None
