@@ -55,6 +55,19 @@ def test_the_command_runs_on_a_cluster_with_its_options(tmp_path: Path) -> None:
     run(tmp_path / "calls", str(tmp_path / "run"), {})
 
 
+def test_what_could_not_be_judged_is_run_again_on_a_cluster(tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="needs the package ray: pip install 'dfah-cli[ray]'")
+    calls = tmp_path / "calls"
+    # Without the file for its calls the agent fails.
+    assert dfah("run", *AGENT, *DESIGN, "--out", "lost", cwd=tmp_path).returncode == 4
+    env = {"DFAH_TEST_CALLS": str(calls)}
+    again = ("rerun", "lost", "--ineligible", "--out", "again", *ON_RAY)
+    done = dfah(*again, cwd=tmp_path, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    assert len(calls.read_text().splitlines()) == 8
+    assert all(one.status is EpisodeStatus.VALID for one in recorded(tmp_path / "again"))
+
+
 @contextmanager
 def another_cluster(folder: Path, env: dict[str, str]) -> Iterator[str]:
     """The address of a cluster that somebody else has started."""

@@ -8,6 +8,7 @@ import click
 
 from dfah_cli.cli.commands.run import GATE
 from dfah_cli.cli.options import BUDGET, COMMON, DEBUG_LOG, EPISODE_COST, SUITE, Whole, option, stacked
+from dfah_cli.cli.placement import PLACEMENT, placed
 from dfah_cli.cli.screen import Screen
 
 
@@ -26,6 +27,7 @@ from dfah_cli.cli.screen import Screen
     option("--concurrency", type=Whole(min=1, max=100_000), default=1, show_default=True, help="Episodes in flight."),
     BUDGET,
     EPISODE_COST,
+    PLACEMENT,
     option("--recover-stale-lease", is_flag=True, help="Take over NEW from a writer that is gone."),
     option("--dry-run", is_flag=True, help="Print the frozen plan and its lineage; dispatch nothing."),
     DEBUG_LOG,
@@ -69,7 +71,7 @@ def _succession(run: str, out: str, *, policy: str | None, **given: Any) -> Any:
     from dfah_cli.loading.policies import load_policy
     from dfah_cli.workflow.succession import succeed
 
-    return succeed(run, out, policy=None if policy is None else load_policy(policy), **given)
+    return succeed(run, out, policy=None if policy is None else load_policy(policy), **placed(given))
 
 
 def _run(found: Any, screen: Screen, debug_log: str | None) -> int:

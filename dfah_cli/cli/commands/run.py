@@ -22,6 +22,7 @@ from dfah_cli.cli.options import (
     option,
     stacked,
 )
+from dfah_cli.cli.placement import PLACEMENT, placed
 from dfah_cli.cli.screen import Screen
 
 DESIGN = stacked(
@@ -98,40 +99,12 @@ LIMITS = stacked(
     option("--concurrency", type=Whole(min=1, max=100_000), default=1, show_default=True, help="Episodes in flight."),
     BUDGET,
     EPISODE_COST,
-    option(
-        "--isolation",
-        type=click.Choice(["process", "fresh"]),
-        default=None,
-        help="Episodes in worker processes; fresh: a new one for each.",
-    ),
-    option("--worker-memory-mb", type=Whole(min=16), default=None, help="Memory of a worker process, MiB."),
-    option(
-        "--engine",
-        type=click.Choice(["local", "ray"]),
-        default="local",
-        show_default=True,
-        help="Where episodes run: on this machine, or in workers of a Ray cluster (docs/engines.md).",
-    ),
-    option("--engine-address", metavar="ADDRESS", default=None,
-           help="auto, HOST:PORT or ray://HOST:PORT; by default a cluster of this machine's for the run."),
-    option("--engine-workers", type=Whole(min=1), default=None, help="Workers of the cluster, at most."),
-    option("--engine-episodes-per-worker", type=Whole(min=1, max=10_000), default=None,
-           help="Episodes in flight in one worker; 1 when not given."),
-    option("--engine-cpus-per-episode", type=Number(min=0), default=None,
-           help="Processors the cluster sets aside for an episode in flight; 1 when not given."),
+    PLACEMENT,
     option("--capture-tool-arguments", is_flag=True, help="Record tool arguments, not only their hashes."),
     option("--otel/--no-otel", default=False, help="Send OpenTelemetry spans to the endpoint of the OTEL_* variables."),
     option("--otel-file", metavar="FILE", default=None, help="Write OpenTelemetry spans, as OTLP JSON lines."),
     option("--dry-run", is_flag=True, help="Print the frozen plan and its digest; dispatch nothing."),
 )  # fmt: skip
-
-# Option -> key of the engine.
-ENGINE_KEYS = {
-    "engine_address": "address",
-    "engine_workers": "workers",
-    "engine_episodes_per_worker": "episodes_per_worker",
-    "engine_cpus_per_episode": "cpus_per_episode",
-}
 
 
 @click.command(name="run")
@@ -167,12 +140,5 @@ def _request(agent: str, policy: str | None, outputs: tuple[str, ...], cases: tu
         case=cases,
         policy=None if policy is None else load_policy(policy),
         report=tuple(ReportFile(format=format_of(Path(name)), file=name) for name in outputs),
-        engine=_engine(given.pop("engine"), {key: given.pop(option) for option, key in ENGINE_KEYS.items()}),
-        **given,
+        **placed(given),
     )
-
-
-def _engine(name: str, keys: dict[str, Any]) -> Any:
-    from dfah_cli.records.engine import Engine
-
-    return Engine(name=name, **{key: value for key, value in keys.items() if value is not None})
