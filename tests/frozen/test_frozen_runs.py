@@ -13,7 +13,7 @@ from attrs import evolve
 
 from dfah_cli.canonical import digest
 from dfah_cli.errors import ArtifactError, ExitCode, NewerVersionError
-from dfah_cli.evidence.claims import CheckStatus, Claim
+from dfah_cli.evidence.claims import CheckResult, CheckStatus, Claim
 from dfah_cli.execution.clock import SystemClock
 from dfah_cli.records.policy import GatePolicy
 from dfah_cli.records.versions import version_order
@@ -25,7 +25,7 @@ from dfah_cli.workflow.attempts import keep_attempt
 from dfah_cli.workflow.diagnosis import diagnose
 from dfah_cli.workflow.judging import judged
 from dfah_cli.workflow.publishing import published_report
-from dfah_cli.workflow.verification import verify_run
+from dfah_cli.workflow.verification import Verification, verify_run
 from tests.tamper.verify_runs import a_finished_run, broken, evidence_files, forged
 
 HERE = Path(__file__).parent
@@ -36,8 +36,11 @@ RUNS = ("candidate", "failures", "finished")
 @pytest.fixture(scope="module", params=PACKED, ids=lambda place: place.name.removesuffix(".tar.xz"))
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The runs that one version recorded."""
-    place = tmp_path_factory.mktemp("frozen")
-    with tarfile.open(request.param) as tar:
+    return unpacked(request.param, tmp_path_factory.mktemp("frozen"))
+
+
+def unpacked(packed: Path, place: Path) -> Path:
+    with tarfile.open(packed) as tar:
         tar.extractall(place, filter="data")
     for found in place.rglob("*/"):
         found.chmod(0o700)  # extraction takes the modes of files only
@@ -95,6 +98,20 @@ def test_a_report_that_was_kept_elsewhere_is_found_in_its_run(folder: Path) -> N
     spent = stated.total_cost_nusd + 1
     with pytest.raises(ArtifactError, match=r"says: total_cost_nusd, total_cost_usd differ$"):
         evolve(stated, total_cost_nusd=spent).verify_artifacts(folder / "failures")
+
+
+def test_a_signature_on_a_run_of_an_earlier_version_holds(tmp_path: Path) -> None:
+    run = unpacked(HERE / "report-1.0.tar.xz", tmp_path) / "finished"
+    envelope = HERE / "report-1.0.finished.dsse.json"
+    found = verify_run(run, attestation=envelope)
+    assert (check_of(found, Claim.SIGNATURE).detail, found.broken) == ("1 checked", ())
+    pytest.importorskip("cryptography", reason="no cryptography; run: python -m pip install 'dfah-cli[sign]'")
+    found = verify_run(run, attestation=envelope, key=HERE / "report-1.0.finished.pub")
+    assert (check_of(found, Claim.SIGNATURE).detail, found.broken) == ("2 checked", ())
+
+
+def check_of(found: Verification, claim: Claim) -> CheckResult:
+    return next(check for check in found.checks if check.claim is claim)
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +175,7 @@ def test_an_earlier_version_can_be_claimed_only_before_a_later_one(run: Path, tm
         writer.publish_report((run / "reports" / "1.json").read_bytes(), body)
         assert broken(alone) == set()
         writer.publish_report(older, body)
-    (check,) = [one for one in verify_run(alone).checks if one.claim is Claim.REPORT]
+    check = check_of(verify_run(alone), Claim.REPORT)
     assert check.detail == "report 3 has version 1.0, and report 2 before it 1.1 already"
 
 
