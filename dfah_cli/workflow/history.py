@@ -13,6 +13,7 @@ from dfah_cli.errors import ConfigurationError
 from dfah_cli.planning.plan import plan_from_bytes
 from dfah_cli.planning.schedule import Schedule
 from dfah_cli.workflow.analyze import open_run
+from dfah_cli.workflow.taping import RECORDED
 
 Body = Mapping[str, Any]
 Facts = dict[str, Any]
@@ -116,4 +117,6 @@ def _session(body: Body) -> Facts:
 
 def _note(body: Body) -> Facts:
     kind: str = body["kind"]
-    return {"reason": kind.removeprefix("stop:")} if kind.startswith("stop:") else {"kind": kind}
+    if kind.startswith("stop:"):
+        return {"reason": kind.removeprefix("stop:")}
+    return {"kind": kind} if kind != RECORDED else {"kind": kind, "sha256": body["text_sha256"]}

@@ -130,9 +130,10 @@ class Observed:
                 "have a part of the recording; record in a local out, and replay anywhere"
             )
         else:
-            from dfah_cli.workflow.tool_recording import outside_of
+            from dfah_cli.workflow.tool_recording import check_new, outside_of
 
             outside_of(self.file, run_dir)
+            check_new(self.file, run_dir, plan)
 
     @contextmanager
     def applied(self, settings: Settings, plan: RunPlan, *, started: bool) -> Iterator[tuple[Settings, Recorder]]:

@@ -160,11 +160,7 @@ class RecordingFile:
                 raise
 
     def _opened(self, plan: RunPlan, secret: str | None, key_env: str | None, started: bool) -> int:
-        if os.path.lexists(self._path) and not stat.S_ISREG(os.lstat(self._path).st_mode):
-            raise ConfigurationError(
-                f"tools_file: {self._path} is a link, a directory or a special file; give the name of a new file"
-            )
-        if not self._path.exists():
+        if not _is_there(self._path):
             if started:
                 raise ConfigurationError(
                     f"tools_file: {self._path} is gone, and the run has recorded in it; restore it, or use another out"
@@ -183,12 +179,8 @@ class RecordingFile:
             raise ConfigurationError(f"tools_file: another run is recording into {self._path}; give another name")
         payload = self._path.read_bytes()
         line, lines = _split(payload, self._path)
-        header = _header(line, self._path)
-        if header.run_plan_sha256 != plan.sha256 or (lines and not started):
-            raise ConfigurationError(
-                f"tools_file: {self._path} holds a recording already, which is never overwritten; give another name"
-            )
-        self._cipher = _cipher(header, line, secret, key_env, self._path)
+        _check_own(self._path, line, plan, empty=started or not lines)
+        self._cipher = _cipher(_header(line, self._path), line, secret, key_env, self._path)
         self._number = len(lines)
         # What a crash cut off was never given to an agent.
         whole = payload.rfind(b"\n") + 1
@@ -246,6 +238,39 @@ def _new_header(plan: RunPlan, secret: str | None) -> bytes:
     bound_to = _without_check(canonical_bytes(plain(header)))
     check = LineCipher.of(header.cipher, secret, bound_to=bound_to).check()
     return canonical_bytes(plain(evolve(header, cipher=evolve(header.cipher, check=check))))
+
+
+def check_new(path: Path, run_dir: Path, plan: RunPlan) -> None:
+    """Nothing, unless the run is yet to be made and may not record into the file: then nothing is made.
+
+    Raises: ConfigurationError.
+    """
+    if (run_dir / "plan.json").exists() or not _is_there(path):
+        return
+    line, lines = _split(path.read_bytes(), path)
+    _check_own(path, line, plan, empty=not lines)
+
+
+def _is_there(path: Path) -> bool:
+    if not os.path.lexists(path):
+        return False
+    if not stat.S_ISREG(os.lstat(path).st_mode):
+        raise ConfigurationError(
+            f"tools_file: {path} is a link, a directory or a special file; give the name of a new file"
+        )
+    return True
+
+
+def _check_own(path: Path, header: bytes, plan: RunPlan, *, empty: bool) -> None:
+    try:
+        bound_to = _header(header, path).run_plan_sha256
+    except ArtifactError:
+        bound_to = None
+    if bound_to != plan.sha256 or not empty:
+        found = "something else" if bound_to is None else "a recording"
+        raise ConfigurationError(
+            f"tools_file: {path} holds {found} already, which is never overwritten; give another name"
+        )
 
 
 def outside_of(path: Path, run_dir: object) -> Path:

@@ -200,14 +200,18 @@ def test_the_plan_is_bound_to_the_mode_and_to_the_bytes_of_the_recording(recorde
 def test_a_recording_is_never_overwritten_and_never_in_a_run_directory(recorded: Any, tmp_path: Path) -> None:
     agent, _, file = recorded
     before = file.read_bytes()
+    (tmp_path / "notes.txt").write_text("mine")
     for out, place, message in (
-        ("new", file, "never overwritten"),
+        ("new", file, "a recording already, which is never overwritten"),
+        ("new", tmp_path / "notes.txt", "something else already, which is never overwritten"),
         ("new", tmp_path / "new" / "tools.jsonl", "inside a run directory"),
         ("new", tmp_path / "recorded" / "tools.jsonl", "inside a run directory"),
     ):
         with pytest.raises(ConfigurationError, match=message):
             run(agent, tmp_path / out, "record", place)
+        assert not (tmp_path / out).exists()
     assert file.read_bytes() == before
+    assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
 def test_recording_goes_on_after_a_crash_and_drops_what_no_agent_was_given(tmp_path: Path) -> None:
@@ -287,12 +291,15 @@ def test_the_log_says_which_recording_a_run_made(recorded: Any, tmp_path: Path) 
     from hashlib import sha256
 
     from dfah_cli.workflow.analyze import open_run
+    from dfah_cli.workflow.history import history
 
     _, _, file = recorded
     notes = [body for _, body in open_run(tmp_path / "recorded").records() if body["t"] == "note"]
     assert [(note["kind"], note["text_sha256"]) for note in notes] == [
         ("tools:recorded", sha256(file.read_bytes()).hexdigest())
     ]
+    told = [event.facts for event in history(tmp_path / "recorded") if event.what == "note"]
+    assert told == [{"kind": "tools:recorded", "sha256": notes[0]["text_sha256"]}]
 
 
 def test_a_recorded_line_is_canonical_and_has_no_arguments(recorded: Any) -> None:
