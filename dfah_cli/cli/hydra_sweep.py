@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +21,21 @@ from dfah_cli.workflow.request import RunRequest
 
 if TYPE_CHECKING:
     from hydra.core.override_parser.types import Override
+    from rich.console import RenderableType
 
     from dfah_cli.workflow.run import RunResult
 
 METRICS = ("dar", "tar_seq", "gap", "flags_per_100_cases")
 PAIRWISE = ("pairwise_decision", "pairwise_path")
 LABELS = ("DAR", "TAR.seq", "gap", "flags / 100", "decide alike", "paths alike")
+PLANNED = ("plan", "policy", "calls", "cost", "run")
 ABOUT = ("status", "verdict", "calls", "reused", "cost", "exit", "run")
+# The least important first. Where the replays differ, only the chances that two replays agree can be compared.
+SPARE = {
+    False: ("gap", "decide alike", "paths alike", "flags / 100"),
+    True: ("gap", "flags / 100", "TAR.seq", "DAR"),
+}
+SPARE_ABOUT = ("reused", "exit", "calls", "cost", "status")
 
 
 @frozen(kw_only=True)
@@ -166,20 +175,39 @@ def show_outcomes(screen: Screen, outcomes: Sequence[JobOutcome], planned: int) 
         return code
     varied = list(outcomes[0].varied) if outcomes else []
     if screen.tables:
-        from dfah_cli.render.grid import grid
-
-        rows: list[list[str | tuple[str, ...]]] = [
-            [*one.varied.values(), *map(_two_lines, _numbers(one))] for one in outcomes
-        ]
-        screen.show(grid([*varied, *LABELS], rows, screen.width))
-        screen.line()
-        screen.table([*varied, *ABOUT], [[*one.varied.values(), *_about(one)] for one in outcomes])
-        screen.line()
+        screen.show(_tables(outcomes, screen.width))
     else:
         facts = [[*one.varied.values(), *map(_one_line, _numbers(one)), *_about(one)] for one in outcomes]
         screen.table([*varied, *METRICS, *PAIRWISE, *ABOUT], facts)
     screen.remarks(*_remarks(outcomes, planned))
     return code
+
+
+def _tables(outcomes: Sequence[JobOutcome], width: int) -> Iterator[RenderableType]:
+    """What the jobs measured, and what they came to; on a narrow terminal the columns that carry the decision stay."""
+    from rich.text import Text
+
+    from dfah_cli.render.grid import grid
+
+    varied = list(outcomes[0].varied) if outcomes else []
+    numbers: list[list[str | tuple[str, ...]]] = [
+        [str(one.number), *one.varied.values(), *map(_two_lines, _numbers(one))] for one in outcomes
+    ]
+    yield from grid(["job", *short_names(varied), *LABELS], numbers, width, SPARE[_replays_differ(outcomes)])
+    yield Text("")
+    yield from grid(["job", *ABOUT], [[str(one.number), *_about(one)] for one in outcomes], width, SPARE_ABOUT)
+    yield Text("")
+
+
+def short_names(keys: Sequence[str]) -> list[str]:
+    """The last part of each key where that names it as well: `order_swap_rate` of `agent.order_swap_rate`."""
+    last = [key.rsplit(".", 1)[-1] for key in keys]
+    taken = Counter([*last, "job", *LABELS])
+    return [short if taken[short] == 1 else key for short, key in zip(last, keys, strict=True)]
+
+
+def _replays_differ(outcomes: Sequence[JobOutcome]) -> bool:
+    return len({outcome.facts["replays"] for outcome in outcomes if outcome.facts}) > 1
 
 
 def _numbers(outcome: JobOutcome) -> list[tuple[str, str]]:
@@ -215,7 +243,7 @@ def _remarks(outcomes: Sequence[JobOutcome], planned: int) -> Iterable[str]:
     for outcome in outcomes:
         if outcome.error is not None:
             yield f"job {outcome.number}: {outcome.error}"
-    if len({outcome.facts["replays"] for outcome in outcomes if outcome.facts}) > 1:
+    if _replays_differ(outcomes):
         yield (
             "the jobs differ in replays: DAR, TAR, gap and flags are not comparable across replay counts; "
             "how often two replays agree is"
@@ -233,13 +261,21 @@ def show_plans(screen: Screen, jobs: Sequence[FrozenJob]) -> None:
         screen.document({"format": "dfah-plans-1", "plans": plans})
         return
     varied = [key for key, _ in jobs[0].job.varied]
-    columns = [*varied, "plan", "policy", "calls", "cost", "run"]
-    screen.table(columns, map(_plan_row, jobs))
+    if screen.tables:
+        from dfah_cli.render.grid import grid
+        from dfah_cli.report.words import plan_tag
+
+        names = ["job", *short_names(varied), *PLANNED]
+        rows = [[str(job.number), *_plan_row(job, plan_tag)] for job in jobs]
+        screen.show(grid(names, rows, screen.width, ("policy", "cost", "calls")))
+        return
+    screen.table([*varied, *PLANNED], [_plan_row(job, str) for job in jobs])
 
 
-def _plan_row(job: FrozenJob) -> list[str]:
+def _plan_row(job: FrozenJob, tag: Callable[[str], str]) -> list[str]:
     plan = job.plan
     cost = "unknown" if plan.cost_ceiling_usd is None else f"at most ${plan.cost_ceiling_usd:,.2f}"
     values = [value for _, value in job.job.varied]
     calls = str(plan.plan.episodes_planned)
-    return [*values, plan.plan.sha256, plan.policy_sha256 or "none", calls, cost, str(plan.run_dir)]
+    policy = "none" if plan.policy_sha256 is None else tag(plan.policy_sha256)
+    return [*values, tag(plan.plan.sha256), policy, calls, cost, str(plan.run_dir)]

@@ -93,3 +93,17 @@ def test_a_roster_leaves_out_columns_before_it_cuts_names_to_nothing() -> None:
     assert narrow[1].split()[0].endswith("2026-11-30")
     assert "suite" in " ".join(narrow[2:])
     assert all(len(line) <= 40 for line in narrow)
+
+
+def test_columns_that_may_go_save_the_table_in_the_order_given() -> None:
+    names, row = ("run", "gap", "cost", "verdict"), ("toy", "a" * 20, "b" * 20, "pass")
+    for width, gone in ((80, []), (50, ["gap"]), (24, ["gap", "cost"])):
+        lines = printed(grid(names, [row], width, ("gap", "cost")), width)
+        assert [name for name in ("gap", "cost") if name not in lines[0]] == gone
+        assert (f"shows also: {', '.join(gone)}" in " ".join(lines)) == bool(gone)
+
+
+def test_a_table_that_nothing_can_save_becomes_paragraphs_with_every_column() -> None:
+    text = " ".join(printed(grid(("run", "gap"), [("x" * 40, "y" * 10)], 30, ("gap",)), 30))
+    assert "gap" in text
+    assert "shows also" not in text
