@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dfah_cli.adapter.functions import is_async
 from dfah_cli.adapter.session import RegisteredTool, ToolSession
-from dfah_cli.adapter.tape import EpisodeTape
 from dfah_cli.errors import ConfigurationError
 from dfah_cli.records.suite import Suite, tool_schema_hash
 from dfah_cli.records.tool_spec import ToolSpec
+
+# Tools are registered without what records and replays their results.
+if TYPE_CHECKING:
+    from dfah_cli.adapter.tape import EpisodeTape
 
 F = TypeVar("F", bound=Callable[..., Any])
 

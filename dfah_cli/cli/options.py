@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from dfah_cli.records.policy import GatePolicy
 
 LARGEST = 2**53 - 1
 F = TypeVar("F", bound=Callable[..., Any])
@@ -105,6 +108,18 @@ REPORT_FILES = option(
     multiple=True,
     help="Write the report: .html, .md, .json, .xml (JUnit). Repeatable.",
 )
+
+
+def policy_asked_for(name: str | None) -> GatePolicy | None:
+    """The policy that `--policy` names; None without one, and then nothing that reads policies is imported.
+
+    Raises: ConfigurationError.
+    """
+    if name is None:
+        return None
+    from dfah_cli.loading.policies import load_policy
+
+    return load_policy(name)
 
 
 def _remember_traceback(value: bool) -> bool:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import define, frozen
 
-from dfah_cli.adapter.tape import Tapes
 from dfah_cli.execution.budget import taken_nusd
 from dfah_cli.execution.ends import Lost, Raised, Returned
 from dfah_cli.execution.events import EpisodeFinished
@@ -15,6 +14,9 @@ from dfah_cli.records.enums import EpisodeStatus
 from dfah_cli.records.episode import NO_USAGE, Episode
 from dfah_cli.records.keyed import DigestKey
 from dfah_cli.redaction import MAX_ERROR_TEXT, redact, text_of
+
+if TYPE_CHECKING:
+    from dfah_cli.adapter.tape import Tapes
 
 
 @frozen(kw_only=True)

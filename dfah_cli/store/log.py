@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import shake_128
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
@@ -28,7 +29,10 @@ from dfah_cli.store.reader import LogReader
 from dfah_cli.store.safe_io import PosixFiles, absolute, publish, read_file, storage_errors
 from dfah_cli.store.salvage import salvage
 from dfah_cli.store.walk import LogWalk
-from dfah_cli.store.writer import Claim, LogWriter
+
+# A run is read without what writes one, which brings asyncio.
+if TYPE_CHECKING:
+    from dfah_cli.store.writer import Claim, LogWriter
 
 
 @frozen(kw_only=True)
@@ -150,6 +154,8 @@ class LogStore:
         return mine
 
     def _claim(self, files: RunFiles, guard: int, facts: PlanFacts, mine: Lease) -> Claim:
+        from dfah_cli.store.writer import Claim
+
         files.remove_temporaries()
         for name in layout.DIRECTORIES:
             files.made(name)
@@ -164,6 +170,8 @@ class LogStore:
         return Claim(files=files, facts=facts, lease=mine, host=self._host, guard=guard)
 
     def _continue(self, claim: Claim, clock: Clock, concurrency: int) -> LogWriter:
+        from dfah_cli.store.writer import LogWriter
+
         files, facts, boot_id = claim.files, claim.facts, self._host.boot_id()
         # Before anything read is relied on: it may be in the page cache only.
         files.sync_read()

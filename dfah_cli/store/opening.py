@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dfah_cli.errors import ConfigurationError
 from dfah_cli.store import layout
 from dfah_cli.store.bucket import Bucket
 from dfah_cli.store.files import RunFiles
-from dfah_cli.store.follow import LogFollower
 from dfah_cli.store.host import Host
 from dfah_cli.store.log import LogStore
-from dfah_cli.store.object_store import ObjectStore, bound_shards
 from dfah_cli.store.occupancy import Holding, Occupancy, holding, holding_in
 from dfah_cli.store.places import Place, RunUrl, bucket_of, place_of
-from dfah_cli.store.sharded import ShardedStore
+
+# A directory is opened without the stores that need an optional package, and read without what follows it.
+if TYPE_CHECKING:
+    from dfah_cli.store.follow import LogFollower
+    from dfah_cli.store.object_store import ObjectStore
+    from dfah_cli.store.sharded import ShardedStore
 
 
 def open_store(value: str | Path | RunUrl, *, shards: int | None = None) -> LogStore | ShardedStore:
@@ -33,6 +37,9 @@ def open_store(value: str | Path | RunUrl, *, shards: int | None = None) -> LogS
 
 def store_in(bucket: Bucket, *, shards: int | None = None) -> ObjectStore | ShardedStore:
     """The store below a prefix."""
+    from dfah_cli.store.object_store import ObjectStore, bound_shards
+    from dfah_cli.store.sharded import ShardedStore
+
     bound = bound_shards(bucket)
     if bound is None:
         copied = shards is not None and bucket.size(layout.PLAN) is not None
@@ -64,10 +71,14 @@ def followers(place: Place) -> list[LogFollower]:
 
     Raises: ArtifactError when there is no plan yet.
     """
+    from dfah_cli.store.follow import LogFollower
+
     return [LogFollower(str(place))] if isinstance(place, Path) else [LogFollower(files) for files in _logs(place)]
 
 
 def _logs(place: RunUrl) -> list[RunFiles]:
+    from dfah_cli.store.sharded import ShardedStore
+
     store = store_in(bucket_of(place))
     if isinstance(store, ShardedStore) and not (place / layout.SEAL).is_file():
         return [store.part(shard).open_files() for shard in range(store.shards)]

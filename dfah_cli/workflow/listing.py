@@ -14,7 +14,6 @@ from attrs import frozen
 
 from dfah_cli.canonical import parse
 from dfah_cli.errors import ArtifactError, ConfigurationError, DFAHError
-from dfah_cli.gate.record import GateRecord
 from dfah_cli.planning.plan import plan_from_bytes
 from dfah_cli.records.codec import record
 from dfah_cli.store import layout
@@ -164,6 +163,9 @@ def verdict_of(place: Place) -> str | None:
     newest = _newest(place / layout.GATES)
     if newest is None:
         return None
+    # Only a run with a verdict is told with what judges one, which brings numpy.
+    from dfah_cli.gate.record import GateRecord
+
     return str(record(GateRecord, parse(newest.read_bytes(), newest.name)).result.verdict)
 
 

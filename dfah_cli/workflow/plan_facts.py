@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 
@@ -10,7 +10,10 @@ from dfah_cli.canonical import digest
 from dfah_cli.errors import ValidationError
 from dfah_cli.records.codec import plain
 from dfah_cli.records.policy import GatePolicy
-from dfah_cli.workflow.freezing import FrozenPlan
+
+# A lock file is read without what makes plans.
+if TYPE_CHECKING:
+    from dfah_cli.workflow.freezing import FrozenPlan
 
 FORMAT = "dfah-plan-facts-1"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from attrs import frozen
 
@@ -99,14 +99,10 @@ def verify_run(
 
 def _reader(place: Path | RunUrl) -> LogReader | PartsReader:
     from dfah_cli.store.opening import open_store
-    from dfah_cli.store.reader import LogReader
-    from dfah_cli.store.sharded import PartsReader
 
     if not place.is_dir():
         raise ConfigurationError(f"{place}: no such run directory; list runs with: dfah ls")
-    reader = open_store(place).open_reader()
-    assert isinstance(reader, LogReader | PartsReader)
-    return reader
+    return cast("LogReader | PartsReader", open_store(place).open_reader())
 
 
 def _ignored(place: Path | RunUrl, checked: CheckedRun) -> list[str]:

@@ -149,16 +149,6 @@ def test_completion_knows_the_suites(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "suite=toy-risk" in out
 
 
-def test_help_does_not_load_hydra() -> None:
-    slow = ("hydra", "structlog", "jsonschema", "rich", "numpy")
-    code = (
-        "import sys; from dfah_cli.cli.hydra_app import main; main(['--help']); "
-        f"print([name for name in {slow} if name in sys.modules], file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stderr.strip() == "[]"
-
-
 def test_help_can_be_written_in_a_narrow_encoding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     code, out, err = spawned(tmp_path, ("--help",))

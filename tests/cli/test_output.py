@@ -298,35 +298,6 @@ def test_completion_offers_the_commands(here: Path) -> None:
     assert "analyze" in dfah(cwd=here, env=env).stdout
 
 
-def test_the_slow_packages_are_imported_by_no_help(here: Path) -> None:
-    import sys
-
-    code = (
-        "import sys; from dfah_cli.cli.main import main; main(sys.argv[1:]); "
-        "print([m for m in ('hydra', 'omegaconf', 'structlog', 'jsonschema', 'rich', 'numpy', 'jinja2', 'asyncio') "
-        "if m in sys.modules], file=sys.stderr)"
-    )
-    for arguments in (["--help"], ["--version"], ["run", "--help"], ["version"], ["completion", "bash"]):
-        done = subprocess.run(
-            [sys.executable, "-c", code, *arguments], cwd=here, env=environment(), capture_output=True, text=True
-        )
-        assert done.stderr == "[]\n", arguments
-
-
-def test_neither_hydra_nor_structlog_is_imported_by_check_agent(here: Path) -> None:
-    import sys
-
-    code = (
-        "import sys; from dfah_cli.cli.main import main; code = main(sys.argv[1:]); "
-        "print(code, [m for m in ('hydra', 'structlog', 'rich') if m in sys.modules], file=sys.stderr)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, "check-agent", "--agent", "dfah.demo:toy_agent"],
-        cwd=here, env=environment(), capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.stderr.endswith("0 []\n")
-
-
 def test_every_command_has_an_example_in_its_help(here: Path) -> None:
     from dfah_cli.cli.main import COMMANDS
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dfah_cli.cli.commands.analyze import named, write_outputs
-from dfah_cli.cli.options import COMMON, REPORT_FILES, option, stacked
+from dfah_cli.cli.options import COMMON, REPORT_FILES, option, policy_asked_for, stacked
 from dfah_cli.cli.screen import Screen
 from dfah_cli.errors import ConfigurationError, ExitCode, most_serious
 
@@ -41,14 +41,12 @@ def command(
     dfah report .dfah/runs/first --baseline baselines/acme-kyc.json -o report.html
     dfah report .dfah/runs/* -o index.html
     """
-    from dfah_cli.loading.policies import load_policy
-
     if not outputs:
         raise ConfigurationError("report: nothing to write; name a file with -o, such as -o report.html")
     files = named(outputs)
     if len(runs) > 1 and any(kind != "html" for kind, _ in files):
         raise ConfigurationError("report: several runs go on one page; name a file that ends in .html")
-    rules = None if policy is None else load_policy(policy)
+    rules = policy_asked_for(policy)
     written, code = _one(runs[0], files, rules, baseline) if len(runs) == 1 else _several(runs, files, rules, baseline)
     screen = Screen(as_json=as_json)
     if screen.json:
