@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 METRICS = ("dar", "tar_seq", "gap", "flags_per_100_cases")
 PAIRWISE = ("pairwise_decision", "pairwise_path")
-LABELS = ("DAR", "TAR.seq", "gap", "flags / 100", "decide alike", "paths alike")
+LABELS = ("DAR", "TAR.seq", "gap", "flags / 100", "two agree: decision", "two agree: path")
 PLANNED = ("plan", "policy", "calls", "cost", "run")
 ABOUT = ("status", "verdict", "calls", "reused", "cost", "exit", "run")
 # The least important first. Where the replays differ, only the chances that two replays agree can be compared.
 SPARE = {
-    False: ("gap", "decide alike", "paths alike", "flags / 100"),
+    False: ("gap", "two agree: decision", "two agree: path", "flags / 100"),
     True: ("gap", "flags / 100", "TAR.seq", "DAR"),
 }
 SPARE_ABOUT = ("reused", "exit", "calls", "cost", "status")

@@ -237,7 +237,7 @@ def _sentence(one: Split) -> str:
     return text + (f"; nothing can be said of {', '.join(unknown)}" if unknown else "")
 
 
-NAMES = {"flags": "flag rate", "dar": "1 - DAR", "tar.seq": "1 - TAR.seq", "tar.strong": "1 - TAR.strong"}
+NAMES = {"flags": "flag rate", "dar": "1 − DAR", "tar.seq": "1 − TAR.seq", "tar.strong": "1 − TAR.strong"}
 
 
 def _points(part: Part) -> str:

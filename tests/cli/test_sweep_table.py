@@ -44,9 +44,9 @@ def test_a_sweep_is_two_tables_with_verdict_and_run(width: int) -> None:
 
 
 def test_where_replays_differ_the_numbers_that_can_be_compared_stay() -> None:
-    numbers, _ = heads(shown(64, job(1, 3, "0"), job(2, 5, "0")))
-    assert numbers.endswith("order_swap_rate  decide alike   paths alike")
-    numbers, _ = heads(shown(64, job(1, 3, "0"), job(2, 3, "0.3")))
+    numbers, _ = heads(shown(68, job(1, 3, "0"), job(2, 5, "0")))
+    assert numbers.endswith("order_swap_rate  two agree: decision  two agree: path")
+    numbers, _ = heads(shown(68, job(1, 3, "0"), job(2, 3, "0.3")))
     assert "DAR" in numbers
 
 
@@ -58,7 +58,16 @@ def test_what_is_left_out_is_named() -> None:
 def test_a_narrow_terminal_gets_a_paragraph_a_job_with_everything() -> None:
     text = " ".join(shown(40, job(1, 3, "0"), job(2, 3, "0.3")))
     assert heads(shown(40, job(1, 3, "0"))) == []
-    for name in ("DAR", "TAR.seq", "gap", "flags / 100", "decide alike", "paths alike", "verdict pass", "exit 0"):
+    for name in (
+        "DAR",
+        "TAR.seq",
+        "gap",
+        "flags / 100",
+        "two agree: decision",
+        "two agree: path",
+        "verdict pass",
+        "exit 0",
+    ):
         assert name in " ".join(text.split()), name
 
 

@@ -63,7 +63,7 @@ def test_the_split_names_the_one_source(name: str, source: str, tmp_path: Path) 
     for arm in found.arms:
         assert arm.status == "complete"
     assert found.code is ExitCode.OK
-    assert any("1 - DAR" in text and source in text for text in sentences(found))
+    assert any("1 − DAR" in text and source in text for text in sentences(found))
 
 
 @pytest.mark.soak

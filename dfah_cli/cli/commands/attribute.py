@@ -133,7 +133,8 @@ def _show(found: Attribution, screen: Screen) -> None:
 
 def _show_parts(names: tuple[str, ...], rows: list[tuple[Cell, ...]], screen: Screen) -> None:
     if not screen.tables:
-        screen.table(names, [map(_one_line, row) for row in rows])
+        # The sign for people is none that programs look for.
+        screen.table(names, [[_one_line(cell).replace("1 − ", "1 - ") for cell in row] for row in rows])
         return
     from dfah_cli.render.grid import grid
 
