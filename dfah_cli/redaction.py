@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 # One literal table; every shape is a fixed prefix and a bounded tail, so matching is linear.
@@ -30,21 +31,26 @@ CREDENTIAL_SHAPES = {
 _ANY = re.compile(
     "|".join(f"(?P<s{i}>{p.removeprefix('(?i)')})" for i, p in enumerate(CREDENTIAL_SHAPES.values())), re.I
 )
-_CASE_SENSITIVE = {name: re.compile(pattern) for name, pattern in CREDENTIAL_SHAPES.items()}
 REDACTED = "[redacted]"
 MAX_ERROR_TEXT = 2000
+
+
+@cache
+def _shapes() -> dict[str, re.Pattern[str]]:
+    """Each shape by its name; made for the first text that may have one, and most commands see none."""
+    return {name: re.compile(pattern) for name, pattern in CREDENTIAL_SHAPES.items()}
 
 
 def credential_shape(text: str) -> str | None:
     """Name of the credential shape found in the text; None when there is none."""
     if not _ANY.search(text):
         return None
-    return next((name for name, pattern in _CASE_SENSITIVE.items() if pattern.search(text)), None)
+    return next((name for name, pattern in _shapes().items() if pattern.search(text)), None)
 
 
 def redact(text: str) -> str:
     """The text with every credential shape replaced."""
-    for pattern in _CASE_SENSITIVE.values():
+    for pattern in _shapes().values():
         text = pattern.sub(REDACTED, text)
     return text
 
