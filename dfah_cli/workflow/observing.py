@@ -28,6 +28,13 @@ if TYPE_CHECKING:
     from dfah_cli.workflow.tool_recording import Recording, RecordingFile
 
 NAMED = fields.optional(fields.name)
+# What would have no effect, and lets somebody believe that no tool is called: key, its default, the modes it is for.
+NEEDS = (
+    ("tools_file", None, (RECORD, REPLAY)),
+    ("tools_key_env", None, (RECORD, REPLAY)),
+    ("tools_results", FIRST, (REPLAY,)),
+    ("tools_latency", NONE, (REPLAY,)),
+)
 
 
 def _text(value: object) -> object:
@@ -36,7 +43,7 @@ def _text(value: object) -> object:
 
 @frozen(kw_only=True)
 class Observing:
-    """What is asked for. tools: live, record or replay. tools_file: the recording; without effect while live.
+    """What is asked for. tools: live, record or replay. tools_file: the recording; None while live.
 
     tools_key_env: variable with the key that encrypts the recording. tools_results, tools_latency: as in `ToolSource`,
     for a replay. digest_key_env: variable with the key of digests; None for plain digests.
@@ -52,6 +59,10 @@ class Observing:
     def __attrs_post_init__(self) -> None:
         if self.tools != LIVE and self.tools_file is None:
             raise ConfigurationError(f"tools: {self.tools} needs tools_file, a file outside the run directory")
+        for key, default, modes in NEEDS:
+            if getattr(self, key) != default and self.tools not in modes:
+                needed = " or ".join(modes)
+                raise ConfigurationError(f"{key} needs tools: {needed}; leave it out for tools: {self.tools}")
 
     def found(self, environment: Mapping[str, str] | None = None) -> Observed:
         """What it comes to.

@@ -106,7 +106,7 @@ BESIDE = {
         for name in ("baseline", "dar", "tar_seq", "flags_per_100")
     },
     "budget_usd": ["max_episode_cost_usd=0.5"],
-    "tools": ["tools_file=new.jsonl"],
+    "tools": ["tools=replay", "tools_file=one.jsonl"],
     "tools_key_env": ["tools=record", "tools_file=new.jsonl"],
     **{f"tools_{name}": ["tools=replay", "tools_file=one.jsonl"] for name in ("file", "results", "latency")},
     **{

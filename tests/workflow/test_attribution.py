@@ -33,7 +33,8 @@ def same_coins() -> None:
 
 
 def a_request(name: str, place: Path, **options: Any) -> RunRequest:
-    given = {"adapter": f"{HERE}:{name}", "concurrency": 4, "tools_file": str(place / "tools.jsonl"), **options}
+    recording = {"tools": "record", "tools_file": str(place / "tools.jsonl")}
+    given = {"adapter": f"{HERE}:{name}", "concurrency": 4, **recording, **options}
     return RunRequest(**given)
 
 
@@ -98,7 +99,7 @@ def test_a_source_can_be_left_out_and_the_same_command_again_calls_nobody(tmp_pa
 @pytest.mark.parametrize(
     ("options", "sources", "message"),
     [
-        ({"tools_file": None}, (RESULTS,), "name a file"),
+        ({"tools": "live", "tools_file": None}, (RESULTS,), "name a file"),
         ({}, ("moon",), "found moon; expected some of tool results"),
     ],
 )

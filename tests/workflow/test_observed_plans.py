@@ -21,7 +21,8 @@ TOY = "dfah.demo:toy_agent"
 
 
 def a_request(place: Path, **options: object) -> RunRequest:
-    given = {"adapter": TOY, "tools_file": str(place / "tools.jsonl"), "store": str(place / "runs"), **options}
+    recording = {"tools_file": str(place / "tools.jsonl")} if "tools" in options else {}
+    given = {"adapter": TOY, "store": str(place / "runs"), **recording, **options}
     return RunRequest(**given)  # type: ignore[arg-type]
 
 

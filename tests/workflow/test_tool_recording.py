@@ -197,6 +197,20 @@ def test_the_plan_is_bound_to_the_mode_and_to_the_bytes_of_the_recording(recorde
             run(agent, tmp_path / "replayed", mode, given)
 
 
+@pytest.mark.parametrize(
+    ("mode", "given", "needed"),
+    [
+        ("live", {"tools_file": "tools.jsonl"}, "tools_file needs tools: record or replay"),
+        ("live", {"tools_key_env": "KEY"}, "tools_key_env needs tools: record or replay"),
+        ("live", {"tools_results": "own"}, "tools_results needs tools: replay"),
+        ("record", {"tools_file": "tools.jsonl", "tools_latency": "own"}, "tools_latency needs tools: replay"),
+    ],
+)
+def test_what_would_have_no_effect_is_refused(mode: str, given: dict[str, str], needed: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=f"{needed}; leave it out for tools: {mode}"):
+        Replay(suite=a_suite(("A",)), replays=2, out=tmp_path / "run", tools_mode=mode, **given)
+
+
 def test_a_recording_is_never_overwritten_and_never_in_a_run_directory(recorded: Any, tmp_path: Path) -> None:
     agent, _, file = recorded
     before = file.read_bytes()

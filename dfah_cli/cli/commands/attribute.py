@@ -75,7 +75,7 @@ def command(
 def _request(agent: str, cases: tuple[str, ...], **same: Any) -> Any:
     from dfah_cli.workflow.request import RunRequest
 
-    return RunRequest(adapter=agent, case=cases, **placed(same))
+    return RunRequest(adapter=agent, case=cases, tools="record", **placed(same))
 
 
 def announcement(announced: Announcement) -> str:
