@@ -20,13 +20,22 @@ from typing import Any
 DFAH = [sys.executable, "-m", "dfah_cli.cli.main"]
 ROOT = Path(__file__).resolve().parents[2]
 PRELOADED = (
+    "cattrs",
     "dfah.demo",
+    "dfah_cli.adapter.tape",
+    "dfah_cli.cli.progress",
+    "dfah_cli.cli.show",
+    "dfah_cli.gate.record",
+    "dfah_cli.loading.policies",
     "dfah_cli.render.html",
     "dfah_cli.render.inspection",
     "dfah_cli.render.markdown",
     "dfah_cli.render.terminal",
+    "dfah_cli.store.opening",
+    "dfah_cli.store.writer",
     "dfah_cli.workflow.comparison",
     "dfah_cli.workflow.judging",
+    "dfah_cli.workflow.rendering",
     "dfah_cli.workflow.run",
     "jinja2",
     "jsonschema",

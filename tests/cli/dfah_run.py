@@ -9,13 +9,22 @@ import tempfile
 import traceback
 from pathlib import Path
 
-from dfah import demo
-from dfah_cli.cli.hydra_app import main
-from dfah_cli.config import compose
-from dfah_cli.workflow import freezing
+import cattrs
+from hydra.core.plugins import Plugins
 
-# So that a forked command need not import them.
-PRELOADED = (demo, compose, freezing)
+from dfah import demo
+from dfah_cli.cli import hydra_sweep, progress, show
+from dfah_cli.cli.hydra_app import main
+from dfah_cli.config import compose, plans
+from dfah_cli.render import html, terminal
+from dfah_cli.store import opening, writer
+from dfah_cli.workflow import run
+
+# So that a forked command need not import them, nor look for Hydra's plugins.
+PRELOADED = (
+    *(cattrs, demo, compose, plans, hydra_sweep, progress, show, html, terminal, opening, writer, run),
+    Plugins.instance(),
+)
 
 
 def spawned(project: Path, arguments: tuple[str, ...]) -> tuple[int, str, str]:
