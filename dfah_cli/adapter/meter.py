@@ -11,8 +11,22 @@ from contextlib import contextmanager
 
 # By name: an adapter that puts another clock into the module `time` does not change ours.
 from time import monotonic
+from typing import Protocol, runtime_checkable
 
 from dfah_cli.records.episode import Spent
+
+
+@runtime_checkable
+class Turns(Protocol):
+    """Gives out the moments at which requests may leave, in order of asking."""
+
+    def reserve(self) -> float:
+        """Takes the next moment; the seconds until it."""
+        ...
+
+    def pause(self, seconds: float) -> None:
+        """Gives out no moment before so many seconds from now."""
+        ...
 
 
 class Meter:
@@ -29,6 +43,18 @@ class Meter:
     def note(self, spent: Spent) -> None:
         """Takes the place of what was told before."""
         self.spent = spent
+
+    async def turn(self, turns: Turns) -> float:
+        """Takes a moment for a request; the seconds until it. turns: those of the agent that sends it."""
+        return turns.reserve()
+
+    def turn_now(self, turns: Turns) -> float:
+        """The same for a caller that cannot await."""
+        return turns.reserve()
+
+    def pause(self, turns: Turns, seconds: float) -> None:
+        """The provider asks for so many seconds without requests."""
+        turns.pause(seconds)
 
     @contextmanager
     def waiting(self) -> Iterator[None]:

@@ -84,7 +84,7 @@ async def episode(channel: FarLine, agent: Agent, asked: Message) -> None:
     meter = RemoteMeter(channel)
     context = RunContext(**asked["context"], tools=session, meter=meter)  # type: ignore[arg-type]  # the same interface
     running = hidden(asyncio.ensure_future(_outcome(agent, record(Case, asked["case"]), context)))
-    hearing = hidden(asyncio.ensure_future(_hear(channel, session)))
+    hearing = hidden(asyncio.ensure_future(_hear(channel, session, meter)))
     try:
         await asyncio.wait({running, hearing}, return_when=asyncio.FIRST_COMPLETED)
     except asyncio.CancelledError:
@@ -111,9 +111,11 @@ def _same(agent: Agent, context: Message) -> bool:
         return False
 
 
-async def _hear(channel: FarLine, session: RemoteSession | None) -> None:
+async def _hear(channel: FarLine, session: RemoteSession | None, meter: RemoteMeter) -> None:
     while (message := await channel.receive()) is not None:
-        if session is not None:
+        if message["t"] == "moment":
+            meter.heard(message)
+        elif session is not None:
             session.heard(message)
 
 

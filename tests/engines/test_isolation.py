@@ -167,9 +167,9 @@ def test_processes_are_used_again_unless_fresh_ones_are_asked_for(
     started: list[object] = []
     start = process.WorkerProcess.start
 
-    async def counted(load: Load) -> Any:
+    async def counted(load: Load, *turns: Any) -> Any:
         started.append(load)
-        return await start(load)
+        return await start(load, *turns)
 
     monkeypatch.setattr(process.WorkerProcess, "start", counted)
     # Without a limit: on a busy machine an episode may exceed it, and the process that is killed then is replaced.

@@ -7,7 +7,7 @@ import asyncio
 from attrs import evolve
 
 from dfah_cli.adapter.contract import Agent, RunContext
-from dfah_cli.engines.isolation.dialogue import answer, stand_ins
+from dfah_cli.engines.isolation.dialogue import answer, stand_ins, turns_of
 from dfah_cli.engines.isolation.process import Load, WorkerProcess
 from dfah_cli.engines.local import check_ready
 from dfah_cli.records.case import Case
@@ -88,7 +88,7 @@ class IsolatedAgent:
         return self._waiting.pop() if self._waiting else self._start()
 
     def _start(self) -> asyncio.Task[WorkerProcess]:
-        return asyncio.ensure_future(WorkerProcess.start(self._load))
+        return asyncio.ensure_future(WorkerProcess.start(self._load, turns_of(self._agent)))
 
 
 def _is(worker: WorkerProcess) -> asyncio.Task[WorkerProcess]:

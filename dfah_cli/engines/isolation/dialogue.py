@@ -15,7 +15,7 @@ from typing import Any
 from attrs import frozen
 
 from dfah_cli.adapter.contract import Agent, RunContext
-from dfah_cli.adapter.meter import Meter
+from dfah_cli.adapter.meter import Meter, Turns
 from dfah_cli.adapter.registry import ToolRegistry
 from dfah_cli.adapter.session import ToolSession, Unreadable
 from dfah_cli.engines.isolation.channel import Line, Message
@@ -76,11 +76,17 @@ def stand_ins(agent: Agent) -> ToolRegistry | None:
     return tools
 
 
-class Dialogue:
-    """One episode at a time over one line."""
+def turns_of(agent: Agent) -> Turns | None:
+    """What gives the requests of an agent their moments; None when nothing does."""
+    pace = getattr(agent, "pace", None)
+    return pace if isinstance(pace, Turns) else None
 
-    def __init__(self, line: Line) -> None:
-        self._channel = line
+
+class Dialogue:
+    """One episode at a time over one line. turns: of the run, for the requests of all workers."""
+
+    def __init__(self, line: Line, turns: Turns | None = None) -> None:
+        self._channel, self._turns = line, turns
         self._executions: dict[int, asyncio.Future[Any]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -97,6 +103,9 @@ class Dialogue:
                     return message
                 if message["t"] in METERED:
                     METERED[message["t"]](context.meter, message)
+                    continue
+                if message["t"] in ("turn", "pause"):
+                    await self._paced(message)
                     continue
                 self._heard(message, session)
                 # A call is recorded before anything that was sent after it is looked at.
@@ -117,6 +126,13 @@ class Dialogue:
             return await future
         finally:
             del self._executions[number]
+
+    async def _paced(self, message: Message) -> None:
+        if message["t"] == "turn":
+            delay = 0.0 if self._turns is None else self._turns.reserve()
+            await self._channel.send({"t": "moment", "id": message["id"], "seconds": delay})
+        elif self._turns is not None:
+            self._turns.pause(message["seconds"])
 
     def _heard(self, message: Message, session: ToolSession | None) -> None:
         if message["t"] == "call":

@@ -14,6 +14,7 @@ from typing import Any
 from attrs import field, frozen
 
 from dfah_cli.adapter.contract import RunContext
+from dfah_cli.adapter.meter import Turns
 from dfah_cli.engines.isolation.channel import Channel, Message
 from dfah_cli.engines.isolation.dialogue import Dialogue
 from dfah_cli.errors import ConfigurationError
@@ -49,13 +50,13 @@ class Load:
 class WorkerProcess:
     """A process that has loaded the agent and runs one episode at a time."""
 
-    def __init__(self, process: asyncio.subprocess.Process, channel: Channel, alive: int) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, channel: Channel, alive: int, turns: Turns | None) -> None:
         self._process, self._channel, self._alive = process, channel, alive
-        self._dialogue = Dialogue(channel)
+        self._dialogue = Dialogue(channel, turns)
 
     @classmethod
-    async def start(cls, load: Load) -> WorkerProcess:
-        """A worker that is ready.
+    async def start(cls, load: Load, turns: Turns | None = None) -> WorkerProcess:
+        """A worker that is ready. turns: of the run, for the requests of all its workers.
 
         Raises: ConfigurationError when it cannot load the agent.
         """
@@ -73,7 +74,7 @@ class WorkerProcess:
                 env={**os.environ, **load.environment},
             )
         os.close(watched)
-        worker = cls(process, await Channel.over(ours), alive)
+        worker = cls(process, await Channel.over(ours), alive, turns)
         try:
             await worker._channel.send({"t": "load", **plain(load)})
             answer = await worker._channel.receive()

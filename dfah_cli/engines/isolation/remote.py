@@ -7,7 +7,7 @@ import asyncio
 from typing import Any
 
 from dfah_cli.adapter import functions
-from dfah_cli.adapter.meter import Meter
+from dfah_cli.adapter.meter import Meter, Turns
 from dfah_cli.adapter.registry import ToolRegistry
 from dfah_cli.adapter.session import readable
 from dfah_cli.canonical import copy_json
@@ -17,6 +17,9 @@ from dfah_cli.records.codec import plain, record
 from dfah_cli.records.episode import Spent
 from dfah_cli.records.trajectory import ToolCall, Trajectory
 from dfah_cli.redaction import text_of
+
+PATIENCE_S = 1.0
+"""For the answer of the run, which comes at once where the event loop is free."""
 
 
 class RemoteSession:
@@ -111,6 +114,7 @@ class RemoteMeter(Meter):
     def __init__(self, channel: FarLine) -> None:
         super().__init__()
         self._channel, self._loop = channel, asyncio.get_running_loop()
+        self._moments: dict[int, asyncio.Future[float]] = {}
 
     def note(self, spent: Spent) -> None:
         """Tells what was spent so far."""
@@ -123,6 +127,42 @@ class RemoteMeter(Meter):
     def end(self) -> None:
         """Tells that it waits no longer."""
         self._send({"t": "goes_on"})
+
+    async def turn(self, turns: Turns) -> float:
+        """Asks the run for the moment: it has one pace for the requests of all its workers."""
+        if asyncio._get_running_loop() is self._loop:
+            return await self._asked()
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._asked(), self._loop))
+
+    def turn_now(self, turns: Turns) -> float:
+        """The same from a thread; whoever holds the event loop cannot hear an answer, and keeps its own pace."""
+        if asyncio._get_running_loop() is self._loop:
+            return turns.reserve()
+        asking = asyncio.run_coroutine_threadsafe(self._asked(), self._loop)
+        try:
+            return asking.result(PATIENCE_S)
+        except TimeoutError:
+            asking.cancel()
+            return turns.reserve()
+
+    def pause(self, turns: Turns, seconds: float) -> None:
+        """Tells that the provider asks for a pause."""
+        turns.pause(seconds)
+        if seconds > 0:
+            self._send({"t": "pause", "seconds": seconds})
+
+    def heard(self, message: Message) -> None:
+        """Takes a moment that the run gave."""
+        moment = self._moments.pop(message["id"], None)
+        if moment is not None and not moment.done():
+            moment.set_result(message["seconds"])
+
+    async def _asked(self) -> float:
+        number = next(self._channel.numbers)
+        moment: asyncio.Future[float] = self._loop.create_future()
+        self._moments[number] = moment
+        self._channel.post({"t": "turn", "id": number})
+        return await moment
 
     def _send(self, message: Message) -> None:
         if asyncio._get_running_loop() is self._loop:

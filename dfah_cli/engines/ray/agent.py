@@ -9,7 +9,7 @@ from typing import Any
 
 from dfah_cli.adapter.contract import Agent, RunContext
 from dfah_cli.canonical import canonical_bytes
-from dfah_cli.engines.isolation.dialogue import answer, stand_ins
+from dfah_cli.engines.isolation.dialogue import answer, stand_ins, turns_of
 from dfah_cli.engines.local import check_ready
 from dfah_cli.engines.ray.cluster import Cluster
 from dfah_cli.engines.ray.package import require
@@ -97,7 +97,7 @@ class RayAgent:
             worker = await self._pool.seat()
         number = next(self._numbers)
         try:
-            message, how = await worker.episode(number, case, context)
+            message, how = await worker.episode(number, case, context, turns_of(self._agent))
         except BaseException:
             self._later(self._end(worker, number))
             raise

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dfah_cli.adapter.contract import RunContext
+from dfah_cli.adapter.meter import Turns
 from dfah_cli.adapter.reference import one_line
 from dfah_cli.canonical import canonical_bytes, parse
 from dfah_cli.engines.isolation.channel import Message
@@ -98,12 +99,14 @@ class RayWorker:
             raise ConfigurationError(f"engine ray: {problem_found}")
         return worker
 
-    async def episode(self, number: int, case: Case, context: RunContext) -> tuple[Message | None, str]:
+    async def episode(
+        self, number: int, case: Case, context: RunContext, turns: Turns | None
+    ) -> tuple[Message | None, str]:
         """How an episode ended, or None and what is known of the actor's end."""
         line = ActorLine(self._actor, number)
         self.holds.add(number)
         try:
-            message = await Dialogue(line).episode(case, context)
+            message = await Dialogue(line, turns).episode(case, context)
         finally:
             self.holds.discard(number)
         if message is None and not self.gone.done():

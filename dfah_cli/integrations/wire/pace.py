@@ -1,7 +1,8 @@
 """How fast requests may follow each other: a limit of requests per minute, shared by all episodes of a run.
 
 Whoever asks gets the next free moment, in order of asking, so nobody is overtaken. A provider's `Retry-After` moves
-all moments that are not given out yet: one refused request slows everyone instead of making everyone ask again.
+all moments that are not given out yet: one refused request slows everyone instead of making everyone ask again. An
+episode that runs in a worker asks the pace of the run, through its meter.
 """
 
 from __future__ import annotations
@@ -45,20 +46,20 @@ class Pace:
             self._paused_until = max(self._paused_until, self._clock() + seconds)
 
     def shared_by(self, count: int) -> None:
-        """From now on only one of so many that keep the limit together: each gets its part of it."""
+        """From now on only one of so many that keep the limit together, where the run cannot be asked: a part each."""
         with self._lock:
             self._interval, self._slack = self._interval * count, self._slack * count
 
     async def awaited(self, meter: Meter) -> None:
         """Waits for the next moment without holding the event loop, in nobody's time."""
-        delay = self.reserve()
+        delay = await meter.turn(self)
         if delay:
             with meter.waiting():
                 await asyncio.sleep(delay)
 
     def waited(self, meter: Meter) -> None:
         """Waits for the next moment in this thread, in nobody's time."""
-        delay = self.reserve()
+        delay = meter.turn_now(self)
         if delay:
             with meter.waiting():
                 time.sleep(delay)

@@ -102,7 +102,7 @@ def _response(response: Any) -> None:
         return
     if not 200 <= response.status_code < 300:
         exchange.note_failure(response.status_code)
-        exchange.pace.pause(retry_after_s(response.headers.get("retry-after")))
+        exchange.meter.pause(exchange.pace, retry_after_s(response.headers.get("retry-after")))
         return
     response.stream = _tee(response, _once(exchange))
 
