@@ -16,7 +16,7 @@ from dfah_cli.gate.outcome import gate_view
 from dfah_cli.metrics.measure import measure
 from dfah_cli.metrics.paired import Measured
 from dfah_cli.records.policy import GatePolicy, NonInferiorityPolicy
-from dfah_cli.render.html import html
+from dfah_cli.render.html import asset, html
 from dfah_cli.render.inspection import case_document, case_facts, case_lines
 from dfah_cli.render.json import json_text, report_document
 from dfah_cli.render.junit import junit
@@ -57,6 +57,15 @@ class Sample(NamedTuple):
     def view(self) -> ReportView:
         gate = gate_view(self.result)
         return view_of(self.report, gate=gate, details=self.details, against=self.against, diagnosis=self.diagnosis)
+
+
+def own_lines(page: str) -> str:
+    """The page without the style and the script that all pages share; they have files of their own to be read in."""
+    for name in ("report.css", "report.js"):
+        before, shared, after = page.partition(asset(name))
+        assert shared, f"the page is not whole without {name}"
+        page = f"{before}/* {name} */{after}"
+    return page
 
 
 def sample(
@@ -119,7 +128,7 @@ RENDERERS: dict[str, Callable[[Sample], str]] = {
     "md": lambda s: markdown(s.view),
     "json": lambda s: json_text(report_document(s.report, s.result, against=s.against)),
     "junit.xml": lambda s: junit(s.view, s.ineligible),
-    "html": lambda s: html(s.view, s.details),
+    "html": lambda s: own_lines(html(s.view, s.details)),
     "cases.txt": lambda s: "\n\n".join("\n".join(case_lines(d, case_of(s, d))) for d in s.details) + "\n",
     "facts.txt": lambda s: "\n".join(line for d in s.details for line in case_facts(d, case_of(s, d))) + "\n",
     "cases.json": lambda s: json_text([case_document(d, case_of(s, d)) for d in s.details]),
