@@ -12,7 +12,7 @@ from attrs import frozen
 
 from dfah_cli.adapter.functions import is_async
 from dfah_cli.adapter.registry import ToolRegistry
-from dfah_cli.adapter.session import ToolSession
+from dfah_cli.adapter.session import ToolSession, Unreadable
 from dfah_cli.errors import AgentContractError, ConfigurationError
 from dfah_cli.integrations.wire.exchange import CURRENT
 from dfah_cli.records.suite import Suite
@@ -31,8 +31,8 @@ class Wanted:
     arguments: Any
 
 
-class _Unreadable:
-    """Arguments that are no JSON object; the session rejects and records them."""
+# In their place the session rejects and records the call.
+UNREADABLE = Unreadable("the provider sent arguments that are no JSON object")
 
 
 def registry_of(suite: Suite, functions: Functions) -> ToolRegistry | None:
@@ -157,7 +157,7 @@ def arguments_of(given: Any) -> JSON:
             given = json.loads(given or "{}")
         except ValueError:
             given = None
-    return dict(given) if isinstance(given, Mapping) else {"arguments": _Unreadable()}
+    return dict(given) if isinstance(given, Mapping) else {"arguments": UNREADABLE}
 
 
 def as_text(result: Any) -> str:
