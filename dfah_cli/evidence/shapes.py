@@ -21,6 +21,10 @@ USAGE = frozenset(("input_tokens", "output_tokens", "cached_input_tokens", "reas
 CALL = frozenset(
     ("name", "arguments_hash", "arguments", "call_id", "output_hash", "result_state", "execution_state", "latency_us")
 )
+PARSE = frozenset(("strategy", "raw_span", "accepted", "fallback", "confidence", "reason"))
+ERROR = frozenset(("kind", "message", "retryable", "dispatch_state"))
+ROUTING = ("provider", "model", "endpoint", "adapter", "adapter_version")
+ECHO = frozenset((*ROUTING, "parameters_attested", "parameters_sha256", "payload_hash"))
 MAX = 2**53
 TIME_LENGTH = 27
 
@@ -30,17 +34,17 @@ Content = tuple[tuple[str, ...], tuple[Any, ...], tuple[type, ...]]
 
 def is_error(part: Part) -> bool:
     """Whether an error can be read."""
-    return _reads(_error, _content(part))
+    return part.keys() == ERROR and _reads(_error, _content(part))
 
 
 def is_parse(part: Part) -> bool:
     """Whether a parse provenance can be read."""
-    return _reads(parse_from_body, _content(part))
+    return part.keys() == PARSE and _reads(parse_from_body, _content(part))
 
 
 def is_echo(part: Part) -> bool:
     """Whether a wire echo that differs from the manifest can be read."""
-    return _reads(_echo, _content(part))
+    return part.keys() == ECHO and _reads(_echo, _content(part))
 
 
 def is_count(value: Any) -> bool:

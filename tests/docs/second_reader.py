@@ -10,6 +10,7 @@ from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
+from tests.docs.second_episode import check_terminal
 from tests.docs.second_format import (
     Ending,
     Tree,
@@ -209,40 +210,8 @@ class Run:
             payload = self.get(f"objects/{name[:2]}/{name[2:]}") or b""
             need(name in self.objects and (digest(payload), len(payload)) == (name, path["size"]), "a damaged object")
             path = json.loads(payload)
-        self.check(body, path, f"terminal record {i}")
+        check_terminal(body, path, self.manifest, f"terminal record {i}")
         self.terminals[i] = h, body
-
-    def check(self, body: Any, path: Any, what: str) -> None:
-        """The rules for terminal records."""
-        status, valid = body["status"], body["status"] == "valid"
-        interrupted = status == "interrupted"
-        need(body["dispatch_state"] == ("unknown_after_dispatch" if interrupted else "complete"), f"{what}: state")
-        need(valid == (body["error"] is None), f"{what}: error")
-        if valid:
-            need(body["decision"] in self.manifest["decision_ontology"], f"{what}: no label of the manifest")
-            need(body["parse"]["accepted"] and not body["parse"]["fallback"], f"{what}: not accepted")
-            need(body["parse"]["raw_span"] == "DECISION: " + body["decision"].upper(), f"{what}: another marker")
-        else:
-            need(body["decision"] is None and not body["parse"]["accepted"], f"{what}: decided")
-        need(bool(path["calls"]) == (path["state"] == "observed_nonempty"), f"{what}: path state")
-        need(not valid or path["state"].startswith("observed"), f"{what}: path not observed")
-        for call in path["calls"]:
-            need(not valid or call["execution_state"] == "executed", f"{what}: a call was not executed")
-            observed = call["result_state"].startswith("observed") and call["output_hash"] is not None
-            need(call["execution_state"] != "executed" or observed, f"{what}: a call without its result")
-            text = call["arguments"]
-            need(text is None or digest(text.encode()) == call["arguments_hash"], f"{what}: arguments")
-        self.check_echo(body["wire_request"], status, what)
-        need(min(body["cost_nusd"], body["latency_us"]) >= 0, f"{what}: cost or latency")
-
-    def check_echo(self, echo: Any, status: str, what: str) -> None:
-        need(echo or status != "valid", f"{what}: no echo")
-        if echo and status != "contract_error":
-            for name in ("provider", "model", "endpoint", "adapter", "adapter_version"):
-                need(echo[name] == self.manifest[name], f"{what}: another {name}")
-            parameters = digest(canonical(self.manifest["request_parameters"]))
-            stated = echo["parameters_attested"] is True and echo["parameters_sha256"] == parameters
-            need(stated, f"{what}: other parameters")
 
     def report(self, _: str, body: Any) -> None:
         self.statement("report", body)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import tarfile
+from collections.abc import Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +21,13 @@ from dfah_cli.store.places import RunUrl, place_of
 from dfah_cli.workflow.checking import check_run
 from dfah_cli.workflow.copying import copy_run, pack_run
 from dfah_cli.workflow.verification import verify_run
-from tests.builders import ROOT, a_replay, a_scripted_agent
+from tests.builders import ROOT, a_replay, a_scripted_agent, a_wire
 from tests.docs import second_reader
 from tests.docs.second_format import Refused
 from tests.docs.second_reader import Get
 from tests.docs.second_storage import in_storage
 from tests.store.in_memory import object_storage
-from tests.tamper.verify_runs import Bytes, a_finished_run
+from tests.tamper.verify_runs import Bytes, a_finished_run, broken, forged
 
 BOOT = Host().boot_id()
 FROZEN = sorted((ROOT / "tests" / "frozen").glob("*.tar.xz"))
@@ -172,6 +174,87 @@ def disagreements(folder: Path, seed: int, times: int) -> list[str]:
 
 def test_both_readers_refuse_the_same_damage(tmp_path: Path) -> None:
     assert disagreements(tmp_path, 1, 150) == []
+
+
+def places_in(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [found for key, item in inner for found in [(*place, key), *places_in(item, (*place, key))]]
+
+
+def changed(record: dict[str, Any], place: tuple[Any, ...], value: Any) -> dict[str, Any]:
+    """A copy with another value there, or without the field where the value is `...`."""
+    copy = deepcopy(record)
+    holder = copy
+    for key in place[:-1]:
+        holder = holder[key]
+    if value is ...:
+        del holder[place[-1]]
+    else:
+        holder[place[-1]] = value
+    return copy
+
+
+VALUES = (
+    *(..., None, 0, 1, -1, True, False, "", "x", [], {}, 2**53 - 1, "{}", "Y", "y", "0" * 64),
+    *("valid", "interrupted", "contract_error", "observed_empty", "executed", "error", "2026-01-31T09:00:00.000001Z"),
+)
+
+
+Body = dict[str, Any]
+Forgery = tuple[Path, Body, Body]
+
+
+def forgeries(folder: Path) -> list[Forgery]:
+    """A run with the one of its records to exchange, and what for."""
+
+    def failing(*_: Any) -> Any:
+        raise RuntimeError("no answer")
+
+    def lying(_: Any, context: Any) -> Any:
+        return agent.result(context, wire_request=a_wire(model="another"))
+
+    agent = a_scripted_agent({"A": [("Y", "T U")], "E": [("Y", "k=1"), failing, lying]})
+    a_replay(agent, folder / "run", replays=3, capture_tool_arguments=True).run(agent)
+    records = [dict(body) for _, body in LogStore(folder / "run").open_reader().records()]
+    told = [body for body in records if body["t"] not in ("segment", "report", "close")]
+    kinds = {(body["t"], body.get("status")): body for body in told}
+    assert {status for _, status in kinds} == {None, "valid", "provider_error", "contract_error"}
+    every = ((one, changed(one, at, value)) for one in kinds.values() for at in places_in(one) for value in VALUES)
+    return [(folder / "run", one, other) for one, other in every if other != one and other.get("t") == one["t"]]
+
+
+def judged_alike(run: Path, out: Path, one: Body, other: Body) -> bool:
+    """Whether both readers decide the same of a run with the record exchanged and every digest made right again."""
+
+    def exchange(body: Body) -> Body | None:
+        return None if body["t"] == "report" else other if body == one else body
+
+    try:
+        forged(run, out, body=exchange)
+    except (DFAHError, KeyError, TypeError, ValueError):
+        return True  # the store does not take it, so nobody reads it
+    believed = not broken(out) - OTHER_PAGES
+    try:
+        read(of(out))
+    except Refused:
+        return not believed
+    return believed
+
+
+def judged_apart(found: Sequence[Forgery], folder: Path) -> list[Body]:
+    numbered = enumerate(found)
+    return [other for number, (run, one, other) in numbered if not judged_alike(run, folder / str(number), one, other)]
+
+
+def test_both_readers_refuse_the_same_forged_records(tmp_path: Path) -> None:
+    assert judged_apart(random.Random(3).sample(forgeries(tmp_path), 60), tmp_path) == []
+
+
+@pytest.mark.soak
+def test_both_readers_refuse_every_forged_record(tmp_path: Path) -> None:
+    found = forgeries(tmp_path)
+    assert len(found) > 2000
+    assert judged_apart(found, tmp_path) == []
 
 
 @pytest.mark.soak
