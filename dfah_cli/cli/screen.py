@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import IO, TYPE_CHECKING, Any
 
@@ -128,8 +128,11 @@ class Screen:
                 console.print(renderable)
             self._write(writable(captured.get(), getattr(self.out, "encoding", None)))
 
-    def table(self, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
-        """A small table: aligned on a terminal that is wide enough for it, `column=value` lines elsewhere."""
+    def table(self, columns: Iterable[str], rows: Iterable[Iterable[str]], spare: Sequence[str] = ()) -> None:
+        """A small table: aligned on a terminal that is wide enough for it, `column=value` lines elsewhere.
+
+        spare: columns that a narrow terminal can do without, the least important first.
+        """
         from dfah_cli.render.text import fact
 
         names, cells = list(columns), [list(row) for row in rows]
@@ -139,7 +142,7 @@ class Screen:
             return
         from dfah_cli.render.grid import grid, heading
 
-        self.show(grid([heading(name) for name in names], cells, self.width))
+        self.show(grid([heading(name) for name in names], cells, self.width, [heading(name) for name in spare]))
 
     def note(self, text: str) -> None:
         """One line on standard error; lost when nobody can read it."""

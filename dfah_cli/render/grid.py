@@ -20,6 +20,9 @@ PROSE = 24
 BETWEEN = 2
 SHORT = 10
 LEAST_NAME = 16
+LOOKED_AT = 24
+"""Rows that decide how wide columns are."""
+LOOKED_AT_LETTERS = 400
 WHOLE_NAME = 48
 """A name of up to so many columns is shown in full, so that it can be copied; other columns go first."""
 
@@ -57,7 +60,57 @@ def _widths(names: Sequence[str], rows: Sequence[Sequence[tuple[str, ...]]], wid
     widest = [max(map(_width, column)) for column in columns]
     least = [max(map(_longest_word, column)) for column in columns]
     least[-1] = max(least[-1], min(PROSE, widest[-1]))
-    return fitted(widest, least, width - BETWEEN * (len(least) - 1))
+    return arranged([column[: LOOKED_AT + 1] for column in columns], widest, least, width - BETWEEN * (len(least) - 1))
+
+
+def arranged(
+    columns: Sequence[Sequence[tuple[str, ...]]], widest: Sequence[int], least: Sequence[int], room: int
+) -> list[int] | None:
+    """Widths of columns that share `room` so that the rows need few lines; None when it is too little."""
+    if sum(least) > room or sum(widest) <= room:
+        return fitted(widest, least, room)
+    spare = room - sum(least)
+    lines = [
+        {width: [_height(cell, width) for cell in column] for width in range(low, min(high, low + spare) + 1)}
+        for column, low, high in zip(columns, least, widest, strict=True)
+    ]
+    widths = list(least)
+    while (step := _step(lines, widths, room - sum(widths))) is not None:
+        place, width = step
+        widths[place] = width
+    return fitted(widest, widths, room)
+
+
+def _step(lines: Sequence[dict[int, list[int]]], widths: Sequence[int], spare: int) -> tuple[int, int] | None:
+    """The column to widen, and how far, that saves most lines for each column of room; None when nothing saves any."""
+    tallest = [sorted(cells, reverse=True)[:2] for cells in zip(*map(_at, lines, widths), strict=True)]
+    best: tuple[float, int, int] = (0.0, 0, 0)
+    for place, (of_width, now) in enumerate(zip(lines, widths, strict=True)):
+        for width in range(now + 1, min(max(of_width), now + spare) + 1):
+            saved = sum(
+                top - max(cell, second if was == top else top)
+                for cell, was, (top, second) in zip(of_width[width], of_width[now], tallest, strict=True)
+            )
+            best = max(best, (saved / (width - now), place, width))
+    return best[1:] if best[0] > 0 else None
+
+
+def _at(of_width: dict[int, list[int]], width: int) -> list[int]:
+    return of_width[width]
+
+
+def _height(cell: tuple[str, ...], width: int) -> int:
+    from rich.cells import cell_len
+
+    height = 0
+    for line in cell:
+        height, taken = height + 1, -1
+        for word in line[:LOOKED_AT_LETTERS].split(" "):
+            length = cell_len(word)
+            if taken >= 0 and taken + 1 + length > width:
+                height, taken = height + 1, -1
+            taken = taken + 1 + length if taken >= 0 else length
+    return height
 
 
 def _left_out(names: Sequence[str]) -> Iterator[RenderableType]:

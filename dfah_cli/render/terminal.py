@@ -12,7 +12,7 @@ from dfah_cli.render.grid import grid
 from dfah_cli.render.text import escape
 from dfah_cli.render.wrapping import hanging
 from dfah_cli.report.against_view import AgainstView
-from dfah_cli.report.rows import PATHS_PARALLEL, PROOF_NAMES, TAR_PARALLEL, MetricRow, TaskRow, proof_columns
+from dfah_cli.report.rows import PROOF_NAMES, TAR_PARALLEL, MetricRow, TaskRow, proof_columns
 from dfah_cli.report.view import ReportView
 from dfah_cli.report.words import KIND_WORDS
 
@@ -203,7 +203,7 @@ def _bar(loss: float | None) -> str:
 
 
 def _cases(view: ReportView, width: int) -> Iterator[RenderableType]:
-    loose = (PATHS_PARALLEL,) if view.parallel else ()
+    loose = ("parallel",) if view.parallel else ()
     shown = view.cases[: min(CASES, view.attention)]
     rows = [
         [case.case_id, case.decision, case.paths, *([case.paths_parallel] if view.parallel else []), case.kind,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console, RenderableType
 
-from dfah_cli.render.grid import fitted, grid, roster
+from dfah_cli.render.grid import arranged, fitted, grid, roster
 
 NAMES = ("run", "suite", "told")
 ROW = (".dfah/runs/toy-risk-2ddc8aed95d5", "toy-risk 1.0.0", "a sentence of several words")
@@ -107,3 +107,39 @@ def test_a_table_that_nothing_can_save_becomes_paragraphs_with_every_column() ->
     text = " ".join(printed(grid(("run", "gap"), [("x" * 40, "y" * 10)], 30, ("gap",)), 30))
     assert "gap" in text
     assert "shows also" not in text
+
+
+def test_columns_are_as_wide_as_saves_lines() -> None:
+    names = ("case", "decision", "kind", "parts at")
+    row = (
+        "KYC-003",
+        "investigate 2, dismiss 1",
+        "arguments or results",
+        "step 1: check_documents, argument 60… or d7…",
+    )
+    for width in range(58, 110):
+        lines = shown(names, [row], width)
+        assert len(lines) <= (4 if width < 63 else 3), (width, lines)
+
+
+@given(
+    st.lists(st.tuples(*[st.text("ab ", min_size=1, max_size=30)] * 3), min_size=1, max_size=3),
+    st.integers(min_value=3, max_value=100),
+)
+def test_arranged_columns_keep_their_least_and_use_the_room(rows: list[tuple[str, ...]], room: int) -> None:
+    columns = [[(cell,) for cell in column] for column in zip(*rows, strict=True)]
+    widest = [max(len(text) for (text,) in column) for column in columns]
+    least = [max(len(word) for (text,) in column for word in text.split(" ")) or 1 for column in columns]
+    widths = arranged(columns, widest, least, room)
+    if sum(least) > room:
+        assert widths is None
+        return
+    assert widths is not None
+    assert sum(widths) == min(room, sum(widest))
+    assert all(low <= width <= high for low, width, high in zip(least, widths, widest, strict=True))
+
+
+def test_a_very_long_text_takes_no_long_time() -> None:
+    names = ("run", "why")
+    rows: list[tuple[str | tuple[str, ...], ...]] = [("toy", "word " * 20_000)] * 3
+    assert len(shown(names, rows, 80)) > 1000

@@ -13,7 +13,8 @@ from dfah_cli.errors import ConfigurationError
 if TYPE_CHECKING:
     from dfah_cli.report.diagnosis import DiagnosisTable
 
-HEADINGS = {"paths": "same_path", "paths_partial_order": "same_path,_parallel"}
+SPARE = ("kind", "task", "status")
+HEADINGS = {"paths": "same_path", "paths_partial_order": "parallel"}
 
 
 @click.command(name="inspect")
@@ -97,7 +98,7 @@ def _queue(
     names = HEADINGS if screen.tables else {}
     queue = [{key: told for key, told in inspection.queue_row(row).items() if told is not None} for row in rows]
     if queue:
-        screen.table([names.get(key, key) for key in queue[0]], [tuple(row.values()) for row in queue])
+        screen.table([names.get(key, key) for key in queue[0]], [tuple(row.values()) for row in queue], SPARE)
     elif screen.tables:
         screen.prose(f"Nothing to review. {view.sentence}")
     judged = {case.case_id for case in found.report.case_reports}
