@@ -146,8 +146,8 @@ def _locked(place: Place, held: Holding, rows: list[Row]) -> Diagnosis:
     token = "" if held.lease is None else f" --lease-token {held.lease.token}"
     advice = {
         Occupancy.WRITING: f"wait for it, or stop process {held.lease.pid if held.lease else ''} (SIGTERM drains it)",
-        Occupancy.STALE: f"if nobody else runs it: {resume} --recover-stale-lease",
-        Occupancy.UNREADABLE: f"if nobody else runs it: {resume} --recover-stale-lease",
+        Occupancy.STALE: f"if nobody runs it, nor what it may be a copy of: {resume} --recover-stale-lease",
+        Occupancy.UNREADABLE: f"if nobody runs it, nor what it may be a copy of: {resume} --recover-stale-lease",
         Occupancy.UNKNOWN: f"if that writer is certainly stopped: {resume} --recover-stale-lease{token}",
     }[held.occupancy]
     state = {Occupancy.WRITING: "locked", Occupancy.UNKNOWN: "held elsewhere"}.get(held.occupancy, "stale lease")
