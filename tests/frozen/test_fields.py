@@ -23,6 +23,7 @@ from dfah_cli.records.manifest import Manifest
 from dfah_cli.records.policy import GatePolicy
 from dfah_cli.records.run_plan import RunPlan
 from dfah_cli.report import versions as report
+from dfah_cli.report.baseline import Baseline
 from dfah_cli.report.file import DERIVED, IDENTITY
 from dfah_cli.report.record import ReportColumns
 from dfah_cli.store.layout import SEAL_VERSION, Head, Seal
@@ -85,7 +86,7 @@ VERSIONED = {
     "log": (str(FORMAT_VERSION), of_log),
     "seal": (str(SEAL_VERSION), of_seal),
 }
-INPUTS = {"plan": RunPlan, "manifest": Manifest, "policy": GatePolicy}
+INPUTS = {"plan": RunPlan, "manifest": Manifest, "policy": GatePolicy, "baseline": Baseline}
 
 
 @pytest.mark.parametrize("document", VERSIONED)
