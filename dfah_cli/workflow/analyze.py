@@ -22,11 +22,13 @@ from dfah_cli.report.explain import CaseExplanation, explain
 from dfah_cli.report.file import read_report
 from dfah_cli.report.recheck import in_mode
 from dfah_cli.report.record import Report, ReportColumns
+from dfah_cli.store import layout
 from dfah_cli.store.places import RunUrl, place_of
 from dfah_cli.store.protocol import RunReader
 from dfah_cli.workflow.checking import believe
 
 MAX_REPORT_BYTES = 1 << 30
+OUR_NAMES = frozenset({layout.PLAN, layout.MANIFEST, layout.SEGMENTS})
 
 
 @frozen(kw_only=True)
@@ -57,8 +59,18 @@ def open_run(path: str | Path | RunUrl, *, sync: bool = False) -> RunReader:
     try:
         return open_store(place).open_reader(sync=sync)
     except ArtifactError as problem:
+        check_is_run(place)
         # A comparison opens several runs.
         raise ArtifactError(f"{place}: {problem}", part=problem.part) from None
+
+
+def check_is_run(place: Path | RunUrl) -> None:
+    """Nothing, where something of a run is, damaged or not.
+
+    Raises: ConfigurationError.
+    """
+    if not any((place / name).exists() for name in OUR_NAMES):
+        raise ConfigurationError(f"{place}: not a run directory; list runs with: dfah ls") from None
 
 
 def examine_run(path: str | Path, *, keep_examples: bool = False) -> Examination:
@@ -94,7 +106,7 @@ def load_report(path: str | Path, *, allow_unverified: bool = False) -> ReportCo
     if not allow_unverified:
         raise ArtifactError(
             f"{place}: a report file alone is no evidence. Open its run directory, "
-            "or pass allow_unverified=True to look at it"
+            "or pass allow_unverified=True (--allow-unverified) to look at it"
         )
     return read_report(_json_file(place), str(place))
 

@@ -66,6 +66,7 @@ def money(budget: float | None, estimate: float | None) -> dict[str, int]:
         amounts[key] = rounded(float(value))
     if "budget_nusd" in amounts and "estimate_nusd" not in amounts:
         raise ConfigurationError(
-            "budget_usd: needs estimated_max_episode_cost_usd, to know how many episodes it admits"
+            "budget_usd: needs estimated_max_episode_cost_usd (--max-episode-cost-usd), to know how many episodes it "
+            "admits"
         )
     return amounts

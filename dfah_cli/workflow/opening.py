@@ -33,11 +33,12 @@ def check_same_design(recorded: bytes | None, plan: RunPlan, where: str) -> None
     )
 
 
-def _difference(name: str, there: RunPlan, here: RunPlan) -> str:
-    one: Any = getattr(there, name)
-    other: Any = getattr(here, name)
+def _difference(name: str, theirs: RunPlan, ours: RunPlan) -> str:
+    one: Any = getattr(theirs, name)
+    other: Any = getattr(ours, name)
     if name in SHOWN:
-        return f"{name} is {one} there and {other} here"
+        there, here = ("none" if value is None else value for value in (one, other))
+        return f"{name} is {there} there and {here} here"
     if name == "tools":
         return f"tool results are {told(one)} there and {told(other)} here"
     if name == "case_tasks":

@@ -15,13 +15,12 @@ from dfah_cli.report.record import Report
 from dfah_cli.store import layout
 from dfah_cli.store.places import RunUrl, names_in, place_of
 from dfah_cli.store.protocol import LogTail
+from dfah_cli.workflow.analyze import check_is_run
 from dfah_cli.workflow.checking import CheckedRun, check_run
 
 if TYPE_CHECKING:
     from dfah_cli.store.reader import LogReader
     from dfah_cli.store.sharded import PartsReader
-
-OUR_NAMES = frozenset({layout.PLAN, layout.MANIFEST, layout.SEGMENTS})
 
 
 @frozen(kw_only=True)
@@ -77,8 +76,7 @@ def verify_run(
     try:
         reader = _reader(place)
     except ArtifactError as problem:
-        if not any((place / name).exists() for name in OUR_NAMES):
-            raise ConfigurationError(f"{place}: not a run directory; list runs with: dfah ls") from None
+        check_is_run(place)
         findings.refused(problem)
         return Verification(path=place, checks=findings.results(), checked=None, tail=None)
     faults: list[ArtifactError] = []

@@ -83,6 +83,8 @@ def test_0_is_not_replaced_by_the_environment(stable_run: Path, here: Path) -> N
         (["run", "--agent", "no_such_module:agent"], "no_such_module"),
         (["analyze", "nowhere"], "nowhere"),
         (["inspect", "nowhere"], "nowhere"),
+        (["inspect", "."], ".: not a run directory; list runs with: dfah ls"),
+        (["check-agent", *TOY, "--budget-usd", "1"], "--max-episode-cost-usd"),
         (["suites", "validate", "nowhere.yaml"], "nowhere.yaml"),
         (["completion", "tcsh"], "tcsh"),
         (["report", "nowhere"], "-o"),

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from dfah import Gate, GatePolicy, Report
-from dfah_cli.errors import ArtifactError, GateViolationError, StaleLeaseError
+from dfah_cli.errors import ArtifactError, ConfigurationError, GateViolationError, StaleLeaseError
 from dfah_cli.report.record import DetachedReport
-from dfah_cli.workflow.analyze import analyze
+from dfah_cli.workflow.analyze import analyze, open_run
+from dfah_cli.workflow.verification import verify_run
 from tests.builders import ROOT, STEADY, a_scripted_agent, replayed
 
 KILLED = """
@@ -92,6 +93,18 @@ def detached(out: Path, tmp_path: Path) -> Path:
     place = tmp_path / "copy.json"
     replayed(a_scripted_agent(), out).to_json(place)
     return place
+
+
+def test_what_has_nothing_of_a_run_is_no_damaged_run(out: Path, tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir(mode=0o700)
+    for ask in (analyze, open_run, verify_run):
+        with pytest.raises(ConfigurationError, match="notes: not a run directory; list runs with: dfah ls"):
+            ask(tmp_path / "notes")
+    replayed(a_scripted_agent({"A": [STEADY]}), out)
+    (out / "plan.json").unlink()
+    with pytest.raises(ArtifactError, match=r"plan\.json is missing"):
+        open_run(out)
+    assert verify_run(out).exit_code == 3
 
 
 def test_a_detached_report_needs_the_explicit_word_and_is_another_class(detached: Path) -> None:

@@ -208,7 +208,7 @@ def test_the_plan_is_written_and_bound_before_the_first_call(out: Path) -> None:
         ({"replays": 4}, "replays is 3 there and 4 here"),
         ({"seed": 1}, "seed is 42 there and 1 here"),
         ({"sample_rate": 0.5}, "sample_rate is 1.0 there and 0.5 here"),
-        ({"episode_timeout_s": 9.0}, "episode_timeout_s is None there and 9.0 here"),
+        ({"episode_timeout_s": 9.0}, "episode_timeout_s is none there and 9.0 here"),
         ({"limit": 1}, "2 selected cases there and 1 here"),
     ],
 )
