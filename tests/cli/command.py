@@ -11,10 +11,12 @@ import tempfile
 import time
 import traceback
 import warnings
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 DFAH = [sys.executable, "-m", "dfah_cli.cli.main"]
@@ -122,8 +124,9 @@ def dfah(
     streams, or what Python reads from the environment. importable: Python itself finds the modules in `cwd`.
     """
     if not options and STARTUP.isdisjoint(env or {}):
-        paths = [str(cwd)] if importable else []
-        return _forked([str(argument) for argument in arguments], cwd, timeout, env or {}, paths)
+        _preload()
+        words = [str(argument) for argument in arguments]
+        return forked(words, cwd, _main, timeout=timeout, env=env or {}, paths=[str(cwd)] if importable else [])
     return subprocess.run(
         [*DFAH, *map(str, arguments)],
         cwd=cwd,
@@ -136,15 +139,21 @@ def dfah(
     )
 
 
-def _forked(
-    arguments: list[str], cwd: Path, timeout: float, env: dict[str, str], paths: list[str]
+def forked(
+    arguments: list[str],
+    cwd: Path,
+    act: Callable[[list[str]], int],
+    *,
+    timeout: float = 60,
+    env: Mapping[str, str] = MappingProxyType({}),
+    paths: Sequence[str] = (),
 ) -> subprocess.CompletedProcess[str]:
-    _preload()
+    """What a child of this process did that acted on the arguments, with streams and an environment of its own."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         child = os.fork()
         if child == 0:
             sys.path[:0] = paths
-            os._exit(_in_child(arguments, cwd, env, [out.fileno(), err.fileno()]))
+            os._exit(_in_child(lambda: act(arguments), cwd, env, [out.fileno(), err.fileno()]))
         code = _ended(child, time.monotonic() + timeout)
         out.seek(0)
         err.seek(0)
@@ -163,9 +172,14 @@ def _preload() -> None:
         import_module(name)
 
 
-def _in_child(arguments: list[str], cwd: Path, env: dict[str, str], outputs: list[int]) -> int:
+def _main(arguments: list[str]) -> int:
     from dfah_cli.cli import main
 
+    sys.argv = [main.__file__, *arguments]
+    return main.main()
+
+
+def _in_child(act: Callable[[], int], cwd: Path, env: Mapping[str, str], outputs: list[int]) -> int:
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(environment(**env))
@@ -173,10 +187,9 @@ def _in_child(arguments: list[str], cwd: Path, env: dict[str, str], outputs: lis
         os.dup2(stream, number)
     sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
     sys.stdout, sys.stderr = (os.fdopen(number, "w", encoding="utf-8", closefd=False) for number in (1, 2))
-    sys.argv = [main.__file__, *arguments]
     warnings.simplefilter("ignore")
     try:
-        code = main.main()
+        code = act()
     except BaseException:
         traceback.print_exc()
         code = 99

@@ -47,7 +47,7 @@ def run(calls: Path, out: str, env: dict[str, str], *more: str) -> None:
     times = Counter((case_id, replay) for case_id, replay, _ in lines)
     assert (len(times), set(times.values())) == (8, {1})
     assert len({pid for _, _, pid in lines}) == 1
-    assert dfah("verify", out, cwd=calls.parent, env=env).returncode == 0
+    assert dfah("verify", out, cwd=calls.parent, env=env, stdin=subprocess.DEVNULL).returncode == 0
 
 
 def test_the_command_runs_on_a_cluster_with_its_options(tmp_path: Path) -> None:

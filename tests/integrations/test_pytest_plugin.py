@@ -10,10 +10,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.cli.command import AGENTS, dfah, environment
+from tests.cli.command import AGENTS, dfah, environment, forked
 
 PLUGIN = "dfah_cli.integrations.pytest_plugin"
 # Where the package is installed its entry point loads the plugin, and pytest refuses it a second time.
+QUIET = ("-p", "no:cacheprovider", "-q")
 LOADED = () if any(found.name == "dfah" for found in entry_points(group="pytest11")) else ("-p", PLUGIN)
 TEST_FILE = """
 import pytest
@@ -44,21 +45,28 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def run(place: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+def spawned(place: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """A pytest as a shell starts it."""
     (place / "test_mine.py").write_text(TEST_FILE)
     return subprocess.run(
-        [sys.executable, "-m", "pytest", *LOADED, "-p", "no:cacheprovider", "-q", *map(str, arguments)],
+        [sys.executable, "-m", "pytest", *LOADED, *QUIET, *map(str, arguments)],
         cwd=place, env=environment(), capture_output=True, text=True,
     )  # fmt: skip
 
 
+def run(place: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """A pytest in a fork of this one, which saves starting Python."""
+    (place / "test_mine.py").write_text(TEST_FILE)
+    return forked([*LOADED, *QUIET, *map(str, arguments)], place, lambda words: int(pytest.main(words)))
+
+
 def test_without_options_the_fixtures_skip_and_nothing_is_loaded(tmp_path: Path) -> None:
-    done = run(tmp_path)
+    done = spawned(tmp_path)
     assert (done.returncode, "1 passed, 1 skipped" in done.stdout) == (0, True)
 
 
 def test_a_passing_run_gives_fixtures_that_work(runs: Path, tmp_path: Path) -> None:
-    done = run(tmp_path, "--dfah-report", runs / "stable", "--dfah-policy", runs / "strict.yaml")
+    done = spawned(tmp_path, "--dfah-report", runs / "stable", "--dfah-policy", runs / "strict.yaml")
     assert (done.returncode, "2 passed" in done.stdout) == (0, True)
 
 
