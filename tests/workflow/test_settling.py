@@ -50,8 +50,8 @@ def test_without_the_policy_a_run_goes_on_from_where_another_policy_ended_it(tmp
 @pytest.mark.parametrize("workers", [1, 8])
 def test_an_anytime_gate_that_cannot_pass_runs_the_whole_plan(tmp_path: Path, workers: int) -> None:
     policy = GatePolicy(max_flags_per_100_cases=5, evidence="confident", stop="anytime")
-    found = recorded(tmp_path / "run", policy, concurrency=workers)
-    assert found.tally.stop_reason is None
+    found = recorded(tmp_path / "run", policy, concurrency=workers, limit=20)
+    assert (found.tally.stop_reason, found.tally.calls) == (None, found.report.episodes_planned)
     assert found.gate_result is not None
     assert found.gate_result.verdict is Verdict.INCONCLUSIVE
 
