@@ -20,6 +20,7 @@ _DOTTED = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
 _COLON = re.compile(rf"({_DOTTED}):({_DOTTED})")
 _PLAIN = re.compile(rf"({_DOTTED})\.([^\W\d]\w*)")
 MAX_TEXT = 300
+PACKAGES = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def load_agent(reference: str) -> Agent:
@@ -119,7 +120,9 @@ def _user_place(problem: BaseException) -> str:
         return f"{_short(problem.filename)}:{problem.lineno or 0}"
     frames = [f for f in traceback.extract_tb(problem.__traceback__) if "importlib" not in f.filename]
     frames = [f for f in frames if f.filename != __file__ and not f.filename.startswith("<frozen")]
-    installed = (f"{os.sep}site-packages{os.sep}", os.path.dirname(os.__file__) + os.sep)
+    # Ours too, which need not be installed there.
+    ours = tuple(os.path.join(PACKAGES, name, "") for name in ("dfah", "dfah_cli"))
+    installed = (f"{os.sep}site-packages{os.sep}", os.path.dirname(os.__file__) + os.sep, *ours)
     own = [f for f in frames if not any(part in f.filename for part in installed)]
     chosen = (own or frames)[-1:]
     return f"{_short(chosen[0].filename)}:{chosen[0].lineno}" if chosen else ""

@@ -96,6 +96,11 @@ def test_a_failing_import_names_the_users_line(place: Path, name: str, code: str
     assert kind in error_of(f"{name}:agent")
 
 
+def test_a_request_that_we_refuse_names_the_users_line_and_not_ours(place: Path) -> None:
+    (place / "mine.py").write_text("from dfah import Suite\n\nsuite = Suite.load('no-such-suite')\n")
+    assert "importing mine failed at mine.py:3: ConfigurationError: no suite named" in error_of("mine:agent")
+
+
 def test_a_secret_in_an_import_error_is_redacted(place: Path) -> None:
     (place / "secret4.py").write_text("raise ValueError('key sk-ant-abcdefghijklmnopqrstuvwxyz')\n")
     assert "sk-ant" not in error_of("secret4:agent")
