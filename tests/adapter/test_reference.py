@@ -128,7 +128,8 @@ def test_agents_made_on_demand_are_suggested_without_making_them(place: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("name", "lacks"), [("plain", "@agent"), ("Holder", "instance"), ("suite", "arun"), ("manifest", "arun")]
+    ("name", "lacks"),
+    [("plain", "@agent"), ("plain", "bring(...)"), ("Holder", "instance"), ("suite", "arun"), ("manifest", "arun")],
 )
 def test_an_object_that_is_no_agent_says_what_is_missing(place: Path, name: str, lacks: str) -> None:
     (place / "agents7.py").write_text(AGENT)
