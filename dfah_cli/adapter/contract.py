@@ -62,8 +62,8 @@ def agent_problem(candidate: object) -> str | None:
         return f"is the class {candidate.__name__}; name an instance of it"
     if callable(candidate) and not hasattr(type(candidate), "arun"):
         return (
-            "is a plain function or callable; decorate it with @agent(manifest=...), or with bring(...) where its requests "
-            "go through an SDK (docs/bring-your-own-agent.md)"
+            "is a plain function or callable; decorate it with @agent(manifest=...), or with bring(...) where an SDK "
+            "sends its requests (docs/bring-your-own-agent.md)"
         )
     if not callable(getattr(candidate, "arun", None)):
         return f"is of type {type(candidate).__name__} without a method arun(case, context)"
