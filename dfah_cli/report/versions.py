@@ -57,5 +57,6 @@ def forms_of(version: object, where: str) -> tuple[Form, ...]:
 
 def stated_version(payload: bytes) -> str | None:
     """The version that a recorded report says it has; it only chooses what every byte is then compared with."""
-    _, found, rest = payload.rpartition(_STATED)
-    return rest.partition(b'"')[0].decode("ascii", "replace") if found else None
+    at = payload.rfind(_STATED)
+    start = at + len(_STATED)
+    return None if at < 0 else payload[start : payload.find(b'"', start)].decode("ascii", "replace")
