@@ -143,11 +143,14 @@ def main() -> None:
     """Runs the worker on the two descriptors of the command line."""
     end, watched = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2])
     _end_with(watched)
+    # What is meant for this process must not be read by one that an adapter forked off.
+    os.register_at_fork(after_in_child=end.close)
 
     async def work() -> None:
         await serve(await Channel.over(end))
 
-    with contextlib.suppress(ConnectionError, KeyboardInterrupt):
+    # An adapter may have closed what the event loop needs; that the process ended is told by the run.
+    with contextlib.suppress(OSError, KeyboardInterrupt):
         asyncio.run(work())
     # Threads that an adapter left behind must not keep the process.
     os._exit(0)

@@ -121,6 +121,19 @@ async def hard_exit(case: Case, context: RunContext) -> Any:
     os._exit(0)
 
 
+async def forks_and_exits(case: Case, context: RunContext) -> Any:
+    if os.fork() == 0:
+        sys.exit(3)
+    await asyncio.sleep(0.2)
+    return await steady(case, context)
+
+
+async def forks_and_goes_on(case: Case, context: RunContext) -> Any:
+    os.fork()
+    await asyncio.sleep(0.2)
+    return await steady(case, context)
+
+
 async def segfault(case: Case, context: RunContext) -> Any:
     ctypes.string_at(0)
 

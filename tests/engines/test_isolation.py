@@ -67,6 +67,8 @@ ISOLATED = [
     ("starts_a_child", "provider_error", "episode_timeout"),
     ("leaves_a_call_running", "tool_error", "tool_capture_incomplete"),
     ("leaves_a_thread", "valid", None),
+    ("forks_and_exits", "valid", None),
+    ("forks_and_goes_on", "valid", None),
     ("eats_memory", "provider_error", "MemoryError"),
 ]
 

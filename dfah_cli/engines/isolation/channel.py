@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 import socket
 from collections.abc import Iterator
 from typing import Any, Protocol
@@ -43,7 +44,7 @@ class Channel:
     """One end of the socket. What is sent arrives in order; several tasks may send."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader, self._writer = reader, writer
+        self._reader, self._writer, self._process = reader, writer, os.getpid()
         # Of the channel, not of an episode: an answer that comes too late must not be taken for that of a later call.
         self.numbers: Iterator[int] = itertools.count()
 
@@ -62,6 +63,9 @@ class Channel:
 
     def post(self, message: Message) -> None:
         """Sends one small message without waiting until it has left."""
+        if os.getpid() != self._process:
+            # A fork of the process that has the line: it must not answer in its name.
+            os._exit(1)
         # One write for each message: writes of several tasks never mix.
         self._writer.write(canonical_bytes(message) + b"\n")
 
