@@ -13,6 +13,7 @@ import os
 import socket
 import sys
 import threading
+import traceback
 from typing import Any
 
 from dfah_cli.adapter.contract import Agent, RunContext
@@ -149,11 +150,17 @@ def main() -> None:
     async def work() -> None:
         await serve(await Channel.over(end))
 
-    # An adapter may have closed what the event loop needs; that the process ended is told by the run.
-    with contextlib.suppress(OSError, KeyboardInterrupt):
+    code = 0
+    try:
         asyncio.run(work())
-    # Threads that an adapter left behind must not keep the process.
-    os._exit(0)
+    except (OSError, KeyboardInterrupt):
+        pass
+    except BaseException:  # noqa: BLE001 - an adapter may have stopped the event loop, or closed what it needs
+        code = 1
+        if os.environ.get("DFAH_TRACEBACK"):
+            traceback.print_exc()
+    # Threads that an adapter left behind must not keep the process. That it ended is told by the run.
+    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -121,6 +121,17 @@ async def hard_exit(case: Case, context: RunContext) -> Any:
     os._exit(0)
 
 
+async def stops_the_loop(case: Case, context: RunContext) -> Any:
+    asyncio.get_running_loop().stop()
+    await asyncio.sleep(1)
+
+
+async def cancels_everything(case: Case, context: RunContext) -> Any:
+    for task in asyncio.all_tasks():
+        task.cancel()
+    await asyncio.sleep(1)
+
+
 async def forks_and_exits(case: Case, context: RunContext) -> Any:
     if os.fork() == 0:
         sys.exit(3)

@@ -132,6 +132,14 @@ def test_what_would_end_the_run_is_one_failed_episode(behaviour: str, status: st
     assert threading.active_count() <= threads + 1
 
 
+@pytest.mark.parametrize("behaviour", ["closes_everything", "stops_the_loop", "cancels_everything"])
+def test_a_worker_process_that_loses_its_loop_ends_without_a_traceback(
+    behaviour: str, out: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert judged(run(isolated(behaviour), out)) == {("provider_error", "WorkerDiedError")}
+    assert "Traceback" not in capfd.readouterr().err
+
+
 def test_a_call_that_was_running_when_its_process_died_is_recorded(out: Path) -> None:
     for episode in run(isolated("tool_crashes"), out):
         assert episode.status is EpisodeStatus.TOOL_ERROR
