@@ -75,7 +75,7 @@ def show_run(result: RunResult, screen: Screen) -> None:
         screen.lines(f"next={_quoted(line)}" for line in _next(result, view))
         return
     screen.line()
-    screen.show([_verdict_line(result.outcome, _why(result), result.exit_code)])
+    screen.show([verdict_line(result.outcome, _why(result), result.exit_code)])
     if result.attempts is not None:
         again = [f"Gates recorded with this run: {result.attempts}."] if result.attempts > 1 else []
         screen.prose(*again, *beside(result).sentences())
@@ -99,7 +99,8 @@ def _why(result: RunResult) -> str:
     return {"interrupted": "interrupted", "terminated": "terminated"}.get(result.stop_reason or "", result.outcome.why)
 
 
-def _verdict_line(outcome: Outcome, why: str, code: ExitCode) -> Any:
+def verdict_line(outcome: Outcome, why: str, code: ExitCode) -> Any:
+    """The verdict, and the exit code with its reason."""
     from rich.text import Text
 
     verdict = "no gate was asked for" if outcome.verdict is None else f"GATE {str(outcome.verdict).upper()}"

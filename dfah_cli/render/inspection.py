@@ -46,7 +46,8 @@ def _ending(detail: CaseDetail, case: CaseReport | None) -> Iterator[str]:
     yield from map(escape, typical_texts(detail))
     if case is not None and case.tar_partial_order is not None:
         strict, loose = words.share(case.tar.seq), words.share(case.tar_partial_order.seq)
-        yield f"TAR.seq {strict}, {'also' if strict == loose else f'but {loose}'} where calls declared parallel may swap"
+        also = "also" if strict == loose else f"but {loose}"
+        yield f"TAR.seq {strict}, {also} where calls declared parallel may swap"
     bad = [cell for cell in detail.replays if cell.status != "valid"]
     for cell in bad:
         yield f"replay {cell.replay_index} was not judged: {cell.status}"

@@ -74,7 +74,7 @@ def command(run: str, policy: str, outputs: tuple[str, ...], allow_unverified: b
         _show(view, rules.sha256, outcome, screen)
         _suppose(view, result, screen)
         if attempt is not None:
-            screen.fact(**_attempt_facts(attempt), tries=judgement.grounds.tries)
+            _tell(attempt, judgement.grounds.tries, rules.sha256, screen)
         if near is not None:
             screen.remarks(*near.sentences())
         for place in written:
@@ -100,6 +100,17 @@ def _kept(found: Analysis, policy: GatePolicy, judgement: Judged) -> Attempt:
 
     assert judgement.result is not None
     return keep_attempt(found, policy, judgement.result, judgement.grounds, SystemClock())
+
+
+def _tell(attempt: Attempt, tries: int, policy_sha256: str, screen: Screen) -> None:
+    if not screen.tables:
+        screen.fact(**_attempt_facts(attempt), tries=tries)
+        return
+    from dfah_cli.report.words import plan_tag
+
+    kept = f"recorded in gates/{attempt.ordinal}.json" if attempt.why is None else f"not recorded: {attempt.why}"
+    more = "" if tries == 1 else f"; {tries} tries count for the levels of its bounds"
+    screen.prose(f"policy {plan_tag(policy_sha256)}, gate {attempt.number} of this run, {kept}{more}")
 
 
 def _attempt_facts(attempt: Attempt) -> dict[str, object]:
@@ -130,8 +141,12 @@ def _show(view: ReportView, policy_sha256: str, outcome: Outcome, screen: Screen
     ]
     screen.table(("check", "verdict", "observed", "expected", *names), rows)
     if screen.tables:
+        from dfah_cli.cli.show import verdict_line
+
         screen.line()
-    screen.fact(gate=str(outcome.verdict), exit=int(outcome.code), why=outcome.why, policy=policy_sha256)
+        screen.show([verdict_line(outcome, outcome.why, outcome.code)])
+    else:
+        screen.fact(gate=str(outcome.verdict), exit=int(outcome.code), why=outcome.why, policy=policy_sha256)
 
 
 def _suppose(view: ReportView, result: GateResult, screen: Screen) -> None:
