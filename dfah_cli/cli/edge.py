@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import errno
 import os
 import signal
 import sys
@@ -44,7 +45,7 @@ def guarded(name: str, act: Callable[[], int], *, traceback: bool = False) -> in
     if traceback:
         os.environ["DFAH_TRACEBACK"] = "1"
     try:
-        with _sigterm_raises():
+        with _sigterm_raises(), _own_streams():
             code = act()
         # Python would print its own complaint, and exit with 120, if the last flush failed after this.
         if sys.stdout is not None and not sys.stdout.closed:
@@ -80,6 +81,16 @@ def leave_soon(code: int) -> int:
     # Everything goes with the process: on its way out the collector would look through all of it, and free nothing.
     gc.freeze()
     return code
+
+
+@contextmanager
+def _own_streams() -> Iterator[None]:
+    """Puts back the standard streams, in whose place an adapter may have put others."""
+    streams = sys.stdout, sys.stderr
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = streams
 
 
 @contextmanager
@@ -135,8 +146,17 @@ def _print(line: str) -> None:
 def _operating_system(name: str, problem: OSError) -> int:
     abandon(sys.stdout)
     place = f"{problem.filename}: " if isinstance(problem.filename, str) else ""
-    tell(name, f"{place}{problem.strerror or type(problem).__name__}")
+    gone = problem.errno == errno.ENOENT and not place and not _is_somewhere()
+    told = "the current directory is gone; change to another one" if gone else problem.strerror
+    tell(name, f"{place}{told or type(problem).__name__}")
     return int(StorageError.exit_code)
+
+
+def _is_somewhere() -> bool:
+    try:
+        return bool(os.getcwd())
+    except OSError:
+        return False
 
 
 def _bug(name: str, problem: BaseException) -> int:

@@ -152,11 +152,15 @@ class Screen:
 
     def console(self, stream: IO[str]) -> Console:
         """A Rich console that takes no text of ours or of the user's for markup."""
+        from shutil import get_terminal_size
+
         from rich.console import Console
 
         columns = self.environment.get("COLUMNS", "")
-        # Rich takes a terminal without cursor for 80 columns wide, whatever COLUMNS says, unless both sizes are given.
-        width, height = (int(columns), HEIGHT) if columns.isdecimal() and int(columns) else (None, None)
+        # Rich takes a terminal without cursor for 80 columns wide, whatever COLUMNS says, unless both sizes are given;
+        # and it believes a COLUMNS of 0, which elsewhere means that nobody knows.
+        given = columns.isdecimal()
+        width, height = (int(columns) or get_terminal_size().columns, HEIGHT) if given else (None, None)
         return Console(
             width=width,
             height=height,

@@ -25,6 +25,17 @@ def streams():
     sys.stdout.close()
     sys.stderr.close()
 
+class Broken:
+    def write(self, text):
+        raise ZeroDivisionError
+    flush = write
+
+def replaced():
+    sys.stdout = sys.stderr = Broken()
+
+def shallow():
+    sys.setrecursionlimit(60)
+
 class Leaving:
     manifest, tools, suite = toy_agent.manifest, toy_agent.tools, toy_agent.suite
 
@@ -36,6 +47,7 @@ class Leaving:
         return await toy_agent.arun(case, context)
 
 leaves_thread, leaves_hook, closes_streams = Leaving(thread), Leaving(hook), Leaving(streams)
+replaces_streams, leaves_no_depth = Leaving(replaced), Leaving(shallow)
 """
 
 
@@ -60,3 +72,14 @@ def test_an_adapter_that_closes_standard_output_is_no_bug_of_ours(tmp_path: Path
     done = ran(tmp_path, "closes_streams")
     assert done.returncode == 4
     assert ran(tmp_path, "closes_streams").returncode == 0
+
+
+def test_an_adapter_that_replaces_the_standard_streams_changes_no_output(tmp_path: Path) -> None:
+    done = ran(tmp_path, "replaces_streams")
+    assert (done.returncode, "status=complete" in done.stdout) == (0, True), done.stderr
+    assert "ZeroDivisionError" not in done.stderr
+
+
+def test_an_adapter_that_lowers_the_recursion_limit_harms_its_own_episodes_only(tmp_path: Path) -> None:
+    done = ran(tmp_path, "leaves_no_depth")
+    assert (done.returncode, "called=4" in done.stdout) == (4, True), done.stderr

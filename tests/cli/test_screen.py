@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import errno
 import io
+import os
+from pathlib import Path
 
 import pytest
 
@@ -103,6 +105,16 @@ def test_whatever_is_raised_becomes_a_line_and_a_code(
     assert len(told.splitlines()) == 1
 
 
+def test_a_directory_that_is_gone_is_told(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert guarded("dfah x", lambda: len(os.getcwd())) == 4
+    assert capsys.readouterr().err == "dfah x: the current directory is gone; change to another one\n"
+
+
 def test_every_code_has_a_meaning() -> None:
     assert [code for code, _ in EXIT_CODES] == sorted(int(code) for code in ExitCode)
 
@@ -143,3 +155,9 @@ def test_a_sentence_is_broken_between_words_on_a_terminal_and_nowhere_else() -> 
         Screen(out=out, err=io.StringIO(), environment=environment).prose(told)
         assert out.getvalue().split() == told.split()
         assert out.getvalue().count("\n") == lines
+
+
+def test_a_terminal_that_does_not_know_its_width_is_no_terminal_without_columns() -> None:
+    out = io.StringIO()
+    Screen(out=out, err=io.StringIO(), environment={"FORCE_COLOR": "1", "COLUMNS": "0"}).prose("one sentence")
+    assert out.getvalue() == "one sentence\n"
