@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import environment
+from tests.cli.command import dfah, environment
 
 DFAH, DFAH_RUN = "dfah_cli.cli.main", "dfah_cli.cli.hydra_app"
 PAGES = ("jinja2", "dfah_cli.render.html")
@@ -52,11 +52,19 @@ print(code, *sorted({unneeded!r} & set(sys.modules)), file=sys.stderr)
 """
 
 
+@pytest.fixture(scope="module")
+def ungated_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run that no gate was applied to: what judges is needed to tell a verdict."""
+    place = tmp_path_factory.mktemp("ungated")
+    assert dfah("run", "--agent", "dfah.demo:toy_agent", "--out", "run", cwd=place).returncode == 0
+    return place / "run"
+
+
 @pytest.mark.parametrize(("program", "arguments"), UNNEEDED, ids=lambda text: text)
 def test_a_command_imports_nothing_it_does_not_need(
-    tmp_path: Path, stable_run: Path, program: str, arguments: str
+    tmp_path: Path, ungated_run: Path, program: str, arguments: str
 ) -> None:
-    (tmp_path / "run").symlink_to(stable_run)
+    (tmp_path / "run").symlink_to(ungated_run)
     (tmp_path / "configs").mkdir()
     (tmp_path / "configs" / "mine.yaml").write_text("defaults: [dfah_run, {override suite: toy-risk}, _self_]\n")
     code = SHOW.format(program=program, unneeded={*UNNEEDED[program, arguments], "structlog"})
