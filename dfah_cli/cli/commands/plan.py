@@ -26,7 +26,9 @@ def command() -> None:
 @click.argument("what", nargs=-1, metavar="[CONFIG] [KEY=VALUE]...")
 @stacked(option("--all", "every", is_flag=True, help="Every run config of the project."), COMMON)
 def show(what: tuple[str, ...], every: bool, as_json: bool) -> int:
-    """Show the frozen plan of a run config, or of overrides; nothing is dispatched.
+    """Show the frozen plan of a run config or of overrides.
+
+    Nothing is dispatched.
 
     \b
     dfah plan show nightly

@@ -24,7 +24,9 @@ def command() -> None:
 @command.command(name="list")
 @COMMON
 def list_(as_json: bool) -> int:
-    """List the suites that have a name; the project's own hide packaged ones.
+    """List the suites that have a name.
+
+    The project's own hide packaged ones of the same name.
 
     \b
     dfah suites list
@@ -57,7 +59,7 @@ def _summary(path: object) -> tuple[str, str, str, str, str]:
 @click.argument("source", metavar="NAME|FILE")
 @COMMON
 def validate(source: str, as_json: bool) -> int:
-    """Load a suite strictly; every problem is told with its line and column.
+    """Load a suite strictly; problems come with line and column.
 
     \b
     dfah suites validate toy-risk
