@@ -142,7 +142,7 @@ def drift_chart(rows: Sequence[OverviewRow]) -> Markup:
 
 def _end(text: str) -> str:
     """The end of a name: what tells runs apart stands there."""
-    return text if len(text) <= 18 else f"…{text[-17:]}"
+    return text if len(text) <= 16 else f"…{text[-15:]}"
 
 
 def ladder_chart(tasks: Sequence[TaskRow]) -> Markup:
