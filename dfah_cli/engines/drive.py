@@ -1,7 +1,8 @@
 """Drives a session's coroutine to its end: own loop, signals, and adapters that will not die.
 
 The first Ctrl-C or SIGTERM asks for a drained stop, the second cancels what is in flight, and when even that does not
-end within a few seconds the process leaves with the code of the signal; the store is safe at any of these points.
+end within a few seconds the process leaves with the code of the signal; the store is safe at any of these points. A
+terminal that is closed sends SIGHUP, often twice: it asks for a drained stop and for no more, and under nohup for none.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dfah_cli.engines.staying import leave, staying
 from dfah_cli.execution.call import hidden
 from dfah_cli.execution.keeping import keep_until_done
 
-REASONS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+REASONS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "terminated"}
 LAST_WORD_S = 5.0
 STRAGGLER_S = 0.2
 
@@ -128,6 +129,8 @@ def _signals(loop: asyncio.AbstractEventLoop, task: asyncio.Task[None], stop: St
     seen: list[int] = []
 
     def handle(number: int, _frame: FrameType | None) -> None:
+        if number == signal.SIGHUP and seen:
+            return
         seen.append(number)
         _soon(loop, stop, REASONS[signal.Signals(number)])
         if len(seen) == 1:
@@ -139,7 +142,9 @@ def _signals(loop: asyncio.AbstractEventLoop, task: asyncio.Task[None], stop: St
             timer.daemon = True
             timer.start()
 
-    previous = {number: signal.signal(number, handle) for number in REASONS}
+    nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    heard = [number for number in REASONS if number != signal.SIGHUP or not nohup]
+    previous = {number: signal.signal(number, handle) for number in heard}
     try:
         yield
     finally:

@@ -82,7 +82,9 @@ def resumes_without_a_stale_lease(out: Path) -> int:
 
 
 @pytest.mark.parametrize(
-    ("number", "reason"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated")], ids=["INT", "TERM"]
+    ("number", "reason"),
+    [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated"), (signal.SIGHUP, "terminated")],
+    ids=["INT", "TERM", "HUP"],
 )
 def test_the_first_signal_drains_commits_and_releases_the_lease(number: Any, reason: str, out: Path) -> None:
     process = started(out, "drains")
@@ -92,6 +94,16 @@ def test_the_first_signal_drains_commits_and_releases_the_lease(number: Any, rea
     assert code == 0
     assert statuses(out) == ["valid"]
     assert resumes_without_a_stale_lease(out) == 2
+
+
+def test_a_terminal_that_is_closed_twice_drains_all_the_same(out: Path) -> None:
+    process = started(out, "drains")
+    for _ in range(3):
+        process.send_signal(signal.SIGHUP)
+        time.sleep(0.02)
+    _, text = ended(process)
+    assert "report partial terminated 1" in text
+    assert statuses(out) == ["valid"]
 
 
 @pytest.mark.parametrize("how", ["hangs", "blocks"])
