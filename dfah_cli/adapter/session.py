@@ -16,18 +16,17 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from attrs import define, field, frozen
 
 from dfah_cli.adapter import functions
-from dfah_cli.canonical import canonical_bytes, copy_json, digest, digest_bytes
+from dfah_cli.adapter.tool_request import ToolRequest, Unreadable, requested
+from dfah_cli.canonical import canonical_bytes, digest_bytes
 from dfah_cli.errors import AgentContractError, NotRecordedError, ToolExecutionError, ValidationError
 from dfah_cli.records.enums import ChannelState, ToolExecutionState
-from dfah_cli.records.fields import check_printable
 from dfah_cli.records.tool_spec import ToolSpec
 from dfah_cli.records.trajectory import ToolCall, Trajectory
-from dfah_cli.redaction import credential_shape, strings_in, text_of
+from dfah_cli.redaction import text_of
 
 if TYPE_CHECKING:
     from dfah_cli.adapter.tape import EpisodeTape
 
-UNNAMED = "(unrecordable tool name)"
 EMPTY_RESULTS = frozenset((b"null", b'""', b"[]", b"{}"))
 
 
@@ -41,29 +40,12 @@ class RegisteredTool:
     patience: functions.Patience = field(factory=functions.Patience, eq=False, repr=False)
 
 
-@frozen
-class Unreadable:
-    """Stands for arguments or a result that cannot be recorded; `why` is told in place of what was found."""
-
-    why: str
-
-
-@frozen
-class _Request:
-    """A call as asked for; `arguments` is a deep copy, None (as is the hash) when they are not JSON."""
-
-    name: str
-    arguments: dict[str, Any] | None
-    arguments_hash: str | None
-    captured: dict[str, Any] | None
-    problem: str
-
-
 @define
 class _Entry:
-    """A recorded call; it changes once, when its outcome is known."""
+    """A recorded call; it changes once, when its outcome is known. index: its place among the requests."""
 
-    request: _Request
+    index: int
+    request: ToolRequest
     started: float
     execution_state: ToolExecutionState = ToolExecutionState.REQUESTED
     result_state: ChannelState = ChannelState.UNAVAILABLE
@@ -89,6 +71,7 @@ class ToolSession:
         self._capture = capture_arguments
         self._clock = clock
         self._entries: list[_Entry] = []
+        self._news: list[_Entry] = []
         self._final: tuple[ToolCall, ...] | None = None
         self._lock = threading.Lock()
         self._tape = tape
@@ -132,8 +115,14 @@ class ToolSession:
         with self._lock:
             if self._final is not None:
                 return self._final
-            entries = [(index, entry) for index, entry in enumerate(self._entries)]
-        return tuple(_tool_call(entry, f"{self._id_prefix}-{index:04d}") for index, entry in entries)
+            entries = list(self._entries)
+        return tuple(map(self._tool_call, entries))
+
+    def news(self) -> dict[int, ToolCall]:
+        """By their places, the calls that were requested or have ended since this was asked before."""
+        with self._lock:
+            entries, self._news = self._news, []
+        return {entry.index: self._tool_call(entry) for entry in entries}
 
     def trajectory(self) -> Trajectory:
         """The calls so far; `observed_empty` when there are none."""
@@ -149,11 +138,13 @@ class ToolSession:
             self._tape.close()
 
     def _record(self, name: object, arguments: dict[str, Any]) -> _Entry:
-        entry = _Entry(_request(name, arguments, self._capture), self._clock())
+        request, started = requested(name, arguments, self._capture), self._clock()
         with self._lock:
             if self._final is not None:
                 raise ToolExecutionError("the tool session is closed: the episode has ended before this call")
+            entry = _Entry(len(self._entries), request, started)
             self._entries.append(entry)
+            self._news.append(entry)
         return entry
 
     def _admit(self, entry: _Entry, name: object) -> tuple[RegisteredTool, dict[str, Any]]:
@@ -214,34 +205,21 @@ class ToolSession:
             entry.result_state = result_state
             entry.output_hash = output_hash
             entry.latency_ms = max(0.0, (self._clock() - entry.started) * 1000)
+            self._news.append(entry)
 
-
-def _request(name: object, arguments: dict[str, Any], capture: bool) -> _Request:
-    recorded = name if isinstance(name, str) and _recordable(name) else UNNAMED
-    copied, problem = readable(arguments)
-    if copied is None:
-        return _Request(str(recorded), None, None, None, problem)
-    arguments_hash = digest(copied)
-    kept = copy_json(copied) if capture and not any(map(credential_shape, strings_in(copied))) else None
-    return _Request(str(recorded), copied, arguments_hash, kept, "")
-
-
-def readable(arguments: dict[str, Any]) -> tuple[dict[str, Any] | None, str]:
-    """A deep copy of the arguments of a call; None, and why, when they are no JSON."""
-    why = next((value.why for value in arguments.values() if type(value) is Unreadable), None)
-    if why is not None:
-        return None, why
-    try:
-        copied = copy_json(arguments, "arguments")
-    except Exception as problem:  # noqa: BLE001 - the arguments are the user's objects, with methods of their own
-        found = str(problem) if isinstance(problem, ValidationError) else f"arguments raise {type(problem).__name__}"
-        return None, found
-    assert isinstance(copied, dict)
-    return copied, ""
-
-
-def _recordable(name: str) -> bool:
-    return check_printable(name) is None and credential_shape(name) is None
+    def _tool_call(self, entry: _Entry) -> ToolCall:
+        request = entry.request
+        return ToolCall(
+            name=request.name,
+            arguments=request.captured or {},
+            arguments_hash=request.arguments_hash,
+            arguments_redacted=request.captured is None,
+            call_id=f"{self._id_prefix}-{entry.index:04d}",
+            output_hash=entry.output_hash,
+            result_state=entry.result_state,
+            execution_state=entry.execution_state,
+            latency_ms=entry.latency_ms,
+        )
 
 
 async def _execute(tool: RegisteredTool, arguments: dict[str, Any]) -> functions.Outcome:
@@ -282,18 +260,3 @@ def _being_cancelled() -> bool:
 
 def _in_event_loop() -> bool:
     return asyncio._get_running_loop() is not None
-
-
-def _tool_call(entry: _Entry, call_id: str) -> ToolCall:
-    request = entry.request
-    return ToolCall(
-        name=request.name,
-        arguments=request.captured or {},
-        arguments_hash=request.arguments_hash,
-        arguments_redacted=request.captured is None,
-        call_id=call_id,
-        output_hash=entry.output_hash,
-        result_state=entry.result_state,
-        execution_state=entry.execution_state,
-        latency_ms=entry.latency_ms,
-    )

@@ -19,7 +19,8 @@ from attrs import field, frozen
 from dfah_cli.adapter.contract import RunContext
 from dfah_cli.adapter.functions import run
 from dfah_cli.adapter.registry import ToolRegistry
-from dfah_cli.adapter.session import ToolSession, Unreadable
+from dfah_cli.adapter.session import ToolSession
+from dfah_cli.adapter.tool_request import Unreadable
 from dfah_cli.errors import AgentContractError, ToolExecutionError, ValidationError
 from dfah_cli.integrations.wire.exchange import Exchange, observed
 from dfah_cli.integrations.wire.pace import Pace

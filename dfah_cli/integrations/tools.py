@@ -12,7 +12,8 @@ from attrs import frozen
 
 from dfah_cli.adapter.functions import is_async
 from dfah_cli.adapter.registry import ToolRegistry
-from dfah_cli.adapter.session import ToolSession, Unreadable
+from dfah_cli.adapter.session import ToolSession
+from dfah_cli.adapter.tool_request import Unreadable
 from dfah_cli.errors import AgentContractError, ConfigurationError
 from dfah_cli.integrations.wire.exchange import CURRENT
 from dfah_cli.records.suite import Suite

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dfah_cli.adapter.registry import ToolRegistry
-from dfah_cli.adapter.session import UNNAMED, ToolSession
+from dfah_cli.adapter.session import ToolSession
+from dfah_cli.adapter.tool_request import UNNAMED
 from dfah_cli.canonical import digest
 from dfah_cli.errors import AgentContractError, ToolExecutionError
 from dfah_cli.records.enums import ChannelState, ToolExecutionState
@@ -248,6 +249,26 @@ def test_a_blocking_tool_leaves_the_loop_free() -> None:
         return beats
 
     assert asyncio.run(main()) >= 5
+
+
+def test_news_is_what_was_requested_or_has_ended_since_it_was_asked_for_before() -> None:
+    async def waits(k: str) -> str:
+        await asyncio.sleep(0.01 if k == "slow" else 0)
+        return k
+
+    session, seen = a_session(waits), list[dict[int, ToolExecutionState]]()
+
+    async def episode() -> None:
+        running = asyncio.ensure_future(session.call("look", k="slow"))
+        await asyncio.sleep(0)
+        seen.append({place: one.execution_state for place, one in session.news().items()})
+        await session.call("look", k="v")
+        await running
+        seen.append({place: one.execution_state for place, one in session.news().items()})
+
+    asyncio.run(episode())
+    assert seen == [{0: REQUESTED}, {0: EXECUTED, 1: EXECUTED}]
+    assert session.news() == {}
 
 
 def test_calls_after_the_end_are_refused_and_not_recorded() -> None:

@@ -93,6 +93,11 @@ async def steady(case: Case, context: RunContext) -> Any:
     return result(context)
 
 
+async def calls_often(case: Case, context: RunContext) -> Any:
+    await _calls(context, *(["v"] * 300))
+    return result(context)
+
+
 async def raises(case: Case, context: RunContext) -> Any:
     raise ValueError("no")
 

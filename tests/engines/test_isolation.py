@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from dfah_cli.engines.isolation.agent import IsolatedAgent
+from dfah_cli.engines.isolation.channel import Channel, Message
 from dfah_cli.engines.isolation.process import Load
 from dfah_cli.errors import ConfigurationError
 from dfah_cli.execution.events import EpisodeFinished, Observer, silent
@@ -130,6 +131,23 @@ def test_what_would_end_the_run_is_one_failed_episode(behaviour: str, status: st
     assert len(episodes) == 2
     assert children() <= before
     assert threading.active_count() <= threads + 1
+
+
+def test_what_is_told_of_a_call_does_not_grow_with_the_calls_before_it(
+    out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[int] = []
+    post = Channel.post
+
+    def counted(self: Channel, message: Message) -> None:
+        told.append(len(message.get("calls", ())))
+        post(self, message)
+
+    monkeypatch.setattr(Channel, "post", counted)
+    episodes = run(isolated("calls_often"), out, limit_s=60)
+    assert judged(episodes) == {("valid", None)}
+    assert [len(one.trajectory.tool_calls) for one in episodes] == [300, 300]
+    assert (sum(told), max(told)) == (600, 1)
 
 
 @pytest.mark.parametrize("behaviour", ["closes_everything", "stops_the_loop", "cancels_everything"])

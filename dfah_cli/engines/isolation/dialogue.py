@@ -17,7 +17,8 @@ from attrs import frozen
 from dfah_cli.adapter.contract import Agent, RunContext
 from dfah_cli.adapter.meter import Meter, Turns
 from dfah_cli.adapter.registry import ToolRegistry
-from dfah_cli.adapter.session import ToolSession, Unreadable
+from dfah_cli.adapter.session import ToolSession
+from dfah_cli.adapter.tool_request import Unreadable
 from dfah_cli.engines.isolation.channel import Line, Message
 from dfah_cli.errors import AgentContractError, DFAHError, ToolExecutionError, ValidationError
 from dfah_cli.execution.ends import EndedElsewhereError, ManifestChanged
@@ -161,7 +162,10 @@ class Dialogue:
         except ToolExecutionError as problem:
             answer = {"t": "rejected", "id": message["id"], "message": str(problem)}
         with contextlib.suppress(ConnectionError):
-            await self._channel.send({**answer, "calls": [plain(call) for call in session.calls]})
+            # Only what is new: an episode of thousands of calls would tell each of them thousands of times.
+            await self._channel.send(
+                {**answer, "calls": [[place, plain(call)] for place, call in session.news().items()]}
+            )
 
 
 def _raised(message: Message) -> BaseException:

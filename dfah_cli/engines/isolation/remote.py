@@ -9,7 +9,7 @@ from typing import Any
 from dfah_cli.adapter import functions
 from dfah_cli.adapter.meter import Meter, Turns
 from dfah_cli.adapter.registry import ToolRegistry
-from dfah_cli.adapter.session import readable
+from dfah_cli.adapter.tool_request import readable
 from dfah_cli.canonical import copy_json
 from dfah_cli.engines.isolation.channel import FarLine, Message
 from dfah_cli.errors import AgentContractError, ToolExecutionError, ValidationError
@@ -30,7 +30,7 @@ class RemoteSession:
         self._loop = asyncio.get_running_loop()
         self._answers: dict[int, asyncio.Future[Message]] = {}
         self._outputs: dict[int, Any] = {}
-        self._calls: tuple[ToolCall, ...] = ()
+        self._calls: list[ToolCall] = []
         # Every path that was handed out: one of them as the result's own path means "as recorded".
         self._paths: list[Trajectory] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -51,7 +51,6 @@ class RemoteSession:
         asked = {"name": shown, "arguments": copied, "is_json": copied is not None, "problem": problem}
         await self._channel.send({"t": "call", "id": number, **asked})
         told = await answer
-        self._calls = tuple(record(ToolCall, call) for call in told["calls"])
         if told["t"] == "rejected":
             raise ToolExecutionError(told["message"])
         output = self._outputs.pop(number, None)
@@ -69,11 +68,11 @@ class RemoteSession:
     @property
     def calls(self) -> tuple[ToolCall, ...]:
         """The calls as they were recorded when the last one ended."""
-        return self._calls
+        return tuple(self._calls)
 
     def trajectory(self) -> Trajectory:
         """The calls so far; the run puts its own record in its place."""
-        path = Trajectory.of(self._calls)
+        path = Trajectory.of(self.calls)
         self._paths.append(path)
         return path
 
@@ -91,7 +90,11 @@ class RemoteSession:
             task = asyncio.ensure_future(self._execute(message))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
-        elif (answer := self._answers.pop(message["id"], None)) is not None and not answer.done():
+            return
+        for place, call in message["calls"]:
+            # New calls come in the order of their places.
+            self._calls[place : place + 1] = [record(ToolCall, call)]
+        if (answer := self._answers.pop(message["id"], None)) is not None and not answer.done():
             answer.set_result(message)
 
     async def _execute(self, message: Message) -> None:
