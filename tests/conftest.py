@@ -17,9 +17,10 @@ settings.register_profile("any-machine", deadline=None)
 settings.load_profile("any-machine")
 
 
-# Started in the background of a script, this process ignores interrupts, and so would every process of a test.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# Started in the background or by nohup, this process ignores signals, and so would every process of a test.
+for _number, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, _handler)
 
 
 @pytest.fixture
