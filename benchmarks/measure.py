@@ -74,6 +74,16 @@ def disk_rate(folder: Path, seconds: float = 1.0, size: int = 1500) -> float:
         return count / (time.perf_counter() - started)
 
 
+def peak_mib() -> float:
+    """The most memory this program has had, in MiB.
+
+    Not `ru_maxrss`: that also counts what the process had before it became this program, the memory of whoever started
+    it.
+    """
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:"))) / 1024
+
+
 def seconds_of(command: list[str], rounds: int = 7) -> float:
     """Median wall time of a whole command."""
     times = []

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import random
-import resource
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+from benchmarks.measure import peak_mib
 
 SIZES = (10_000, 50_000, 100_000, 250_000, 500_000, 1_000_000)
 REPLAYS, TASKS, KINDS = 3, 3, 200
@@ -48,7 +49,7 @@ def run(episodes: int) -> dict[str, float]:
         "build": built - started,
         "measure": measured - built,
         "intervals": done - measured,
-        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "peak_mib": peak_mib(),
     }
 
 

@@ -6,11 +6,12 @@ usage: million.py DIRECTORY
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+from benchmarks.measure import peak_mib
 
 SHAPES = ((10_000, 10), (100_000, 10), (333_334, 3))
 
@@ -52,9 +53,10 @@ def main() -> None:
     measured = time.perf_counter()
     state_report(verified, measurement)
     stated = time.perf_counter()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
-        json.dumps({"verify": read - started, "measure": measured - read, "state": stated - measured, "peak_mib": peak})
+        json.dumps(
+            {"verify": read - started, "measure": measured - read, "state": stated - measured, "peak_mib": peak_mib()}
+        )
     )
 
 
