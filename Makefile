@@ -6,6 +6,8 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 # Asked before anything is made: an environment of a wrong version would stay in the way of the right one.
 FITS := import sys; v = sys.version_info[:2]; (3, 11) <= v <= (3, 13) or sys.exit( \
 	"dfah-cli needs Python 3.11 to 3.13, and $(PYTHON) is %d.%d; name another: make PYTHON=python3.12 ..." % v)
+# Another interpreter over an environment that is there would leave a mixture of both.
+MAKE_VENV = test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 READY := $(VENV)/.ready
 STAMP := $(VENV)/.installed
 # Tests wait for processes and time limits: one more than there are processors keeps them busy.
@@ -28,14 +30,14 @@ help:
 $(READY): pyproject.toml
 	@$(PYTHON) -c '$(FITS)'
 	@echo "setting up $(VENV), once; this can take a minute"
-	@$(PYTHON) -m venv $(VENV)
+	@$(MAKE_VENV)
 	@$(PIP) -e .
 	@touch $(READY)
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c '$(FITS)'
 	@echo "setting up $(VENV) with the tools for development, once; this can take some minutes"
-	@$(PYTHON) -m venv $(VENV)
+	@$(MAKE_VENV)
 	@$(PIP) -e '.[dev]'
 	@touch $(READY) $(STAMP)
 
