@@ -109,8 +109,7 @@ def check_agent(
     planned, ceiling = _planned(len(chosen), deep, estimated_max_episode_cost_usd)
     if announce is not None:
         announce(planned, ceiling)
-    money = {"estimated_max_episode_cost_usd": estimated_max_episode_cost_usd}
-    design = {**_design(loaded, len(chosen)), **money, "episode_timeout_s": episode_timeout_s, "observer": observer}
+    design = _design(loaded, len(chosen), estimated_max_episode_cost_usd, episode_timeout_s, observer)
     with _directory(out) as directory:
         checks, made = _examine({**design, "out": directory, "budget_usd": budget_usd}, candidate, wanted)
         if named is not None:
@@ -128,13 +127,18 @@ def check_agent(
     return report
 
 
-def _design(suite: Suite, cases: int) -> dict[str, Any]:
+def _design(
+    suite: Suite, cases: int, estimate: float | None, limit_s: float | None, observer: Observer
+) -> dict[str, Any]:
     """Arguments of every replay of a preflight."""
     return {
         "suite": suite,
         "replays": REPLAYS,
         "seed": SEED,
         "limit": None if cases == len(suite.cases) else cases,
+        "estimated_max_episode_cost_usd": estimate,
+        "episode_timeout_s": limit_s,
+        "observer": observer,
     }
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from dfah_cli.adapter.git import NO_GIT, GitState, git_state
 
-pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="no git; run: apt-get install git")
 
 
 def git(where: Path, *arguments: str) -> str:

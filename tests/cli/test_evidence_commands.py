@@ -145,7 +145,7 @@ def test_a_copy_by_tar_is_verified(finished: Path, tmp_path: Path) -> None:
     assert verify_run(tmp_path / "copy").exit_code == 0
 
 
-@pytest.mark.skipif(not shutil.which("git"), reason="needs git")
+@pytest.mark.skipif(not shutil.which("git"), reason="no git; run: apt-get install git")
 def test_a_copy_through_git_is_verified(finished: Path, tmp_path: Path) -> None:
     shutil.copytree(finished, tmp_path / "origin" / "run")
     for words in (["init", "-q"], ["add", "-A"], ["-c", "user.name=n", "-c", "user.email=e", "commit", "-qm", "run"]):

@@ -72,7 +72,7 @@ def test_a_recipe_of_the_evidence_page_refuses_an_altered_run(finished: Path, tm
 
 
 @needs_tools
-@pytest.mark.skipif(not shutil.which("openssl"), reason="needs OpenSSL 3")
+@pytest.mark.skipif(not shutil.which("openssl"), reason="no openssl; run: apt-get install openssl")
 def test_the_signature_recipe_accepts_the_right_key_only(finished: Path, tmp_path: Path) -> None:
     pytest.importorskip("cryptography", reason="no cryptography; run: python -m pip install 'dfah-cli[sign]'")
     (recipe,) = blocks("evidence.md", "sh signed")

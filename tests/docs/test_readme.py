@@ -57,7 +57,7 @@ def test_the_page_has_a_picture() -> None:
     assert re.search(r"!\[[^\]]+\]\(docs/pictures/[\w.]+\)", TEXT)
 
 
-@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+@pytest.mark.skipif(shutil.which("make") is None, reason="no make; run: apt-get install make")
 def test_the_demonstration_installs_what_it_needs_and_says_only_what_it_measured(tmp_path: Path) -> None:
     steps = subprocess.run(
         ["make", "-n", "demo", f"VENV={tmp_path / 'venv'}"], cwd=ROOT, check=True, capture_output=True, text=True

@@ -42,7 +42,7 @@ def test_there_are_recipes() -> None:
 @pytest.mark.parametrize(("kind", "recipe"), BLOCKS)
 def test_a_recipe_works_as_it_stands(run: Path, kind: str, recipe: str) -> None:
     if kind == "sh" and shutil.which("jq") is None:
-        pytest.skip("jq is not installed")
+        pytest.skip("no jq; run: apt-get install jq")
     assert follow(kind, recipe, run) == 0
 
 

@@ -30,7 +30,7 @@ from dfah_cli.workflow.run import RunResult, execute
 from tests.engines import isolated_agents, ray_agents
 from tests.engines.ray_agents import CASES
 
-pytest.importorskip("ray", reason="needs the package ray: pip install 'dfah-cli[ray]'")
+pytest.importorskip("ray", reason="no ray; run: python -m pip install 'dfah-cli[ray]'")
 
 LOST = (EpisodeStatus.INTERRUPTED.value, "unknown_after_dispatch")
 WHERE = "tests.engines.isolated_agents"

@@ -51,12 +51,12 @@ def run(calls: Path, out: str, env: dict[str, str], *more: str) -> None:
 
 
 def test_the_command_runs_on_a_cluster_with_its_options(tmp_path: Path) -> None:
-    pytest.importorskip("ray", reason="needs the package ray: pip install 'dfah-cli[ray]'")
+    pytest.importorskip("ray", reason="no ray; run: python -m pip install 'dfah-cli[ray]'")
     run(tmp_path / "calls", str(tmp_path / "run"), {})
 
 
 def test_what_could_not_be_judged_is_run_again_on_a_cluster(tmp_path: Path) -> None:
-    pytest.importorskip("ray", reason="needs the package ray: pip install 'dfah-cli[ray]'")
+    pytest.importorskip("ray", reason="no ray; run: python -m pip install 'dfah-cli[ray]'")
     calls = tmp_path / "calls"
     # Without the file for its calls the agent fails.
     assert dfah("run", *AGENT, *DESIGN, "--out", "lost", cwd=tmp_path).returncode == 4
@@ -91,7 +91,7 @@ def another_cluster(folder: Path, env: dict[str, str]) -> Iterator[str]:
 
 @pytest.mark.soak
 def test_a_cluster_that_is_there_is_used_and_left_there(tmp_path: Path) -> None:
-    pytest.importorskip("ray", reason="needs the package ray: pip install 'dfah-cli[ray]'")
+    pytest.importorskip("ray", reason="no ray; run: python -m pip install 'dfah-cli[ray]'")
     secret = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0123456789abcdef" * 4}
     # Workers have the environment of their node.
     node = secret | {"DFAH_TEST_CALLS": str(tmp_path / "calls")}
@@ -110,7 +110,7 @@ def test_a_cluster_that_is_there_is_used_and_left_there(tmp_path: Path) -> None:
 
 
 def test_a_run_on_a_cluster_is_recorded_in_an_object_storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("ray", reason="needs the package ray: pip install 'dfah-cli[ray]'")
+    pytest.importorskip("ray", reason="no ray; run: python -m pip install 'dfah-cli[ray]'")
     pytest.importorskip("obstore", reason="no obstore; run: make services")
     (tmp_path / "server").mkdir()
     with seaweedfs(tmp_path / "server") as endpoint:

@@ -73,7 +73,7 @@ def test_a_run_killed_again_and_again_comes_to_its_end(tmp_path: Path, concurren
 def test_a_disk_that_fails_stops_the_run_and_the_next_one_goes_on(tmp_path: Path, fault: str, when: int) -> None:
     strace = shutil.which("strace")
     if strace is None:
-        pytest.skip("strace is not installed")
+        pytest.skip("no strace; run: apt-get install strace")
     run, calls, episodes = tmp_path / "run", tmp_path / "calls", 20
     # Only calls on the segments: Python itself writes to other files.
     segment = run / "segments" / "00000000.jsonl"

@@ -128,7 +128,7 @@ def test_a_foreign_directory_is_refused_and_stays_as_it_is(tmp_path: Path) -> No
 
 def test_a_copy_through_git_is_read_as_the_run_it_is(run: Path, tmp_path: Path) -> None:
     if shutil.which("git") is None:
-        pytest.skip("git is not installed")
+        pytest.skip("no git; run: apt-get install git")
     repository, clone = tmp_path / "repository", tmp_path / "clone"
     shutil.copytree(run, repository)
     git = ["git", "-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "core.autocrlf=false"]
@@ -182,7 +182,7 @@ def test_reading_writes_nothing(run: Path) -> None:
 
 def test_sha256sum_checks_a_finished_run(run: Path) -> None:
     if shutil.which("sha256sum") is None:
-        pytest.skip("sha256sum is not installed")
+        pytest.skip("no sha256sum; run: apt-get install coreutils")
     subprocess.run(["sha256sum", "-c", "--strict", "--quiet", "SHA256SUMS"], cwd=run, check=True)
     listed = {line.split()[1] for line in (run / "SHA256SUMS").read_text().splitlines()}
     assert {"plan.json", "manifest.json", "seal.json", "reports/1.json", "gates/1.json"} <= listed
